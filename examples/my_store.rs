@@ -1,15 +1,16 @@
-//! A store of your own under the laboratory: a map in memory behind a log file that is synced at each
-//! commit. Everything a store must do stands below in one `impl`; the laboratory does the rest.
+//! Your own store under Syncline: a map in memory with a log file that is synced at each commit. One `impl`
+//! below contains everything that a store must do.
 //!
 //! ```text
-//! cargo run --release --example my_store -- run insert --clients 8    a load, and a check of every row
-//! cargo run --release --example my_store -- survey                   its place on this disk's line
+//! cargo run --release --example my_store -- run insert --clients 8    runs a workload and checks every row
+//! cargo run --release --example my_store -- survey                   compares it with this disk's sync line
 //! ```
 //!
-//! Format of the log, one record a commit: its length, then of each change the length of its key, that
-//! of its value plus one (or 0 if the key is deleted), both in 4 bytes, and the bytes of both.
+//! The log has one record for each commit: the record's length in 4 bytes, then for each change the length of
+//! its key and the length of its value plus one (0 if the key is deleted), in 4 bytes each, followed by the
+//! bytes of the key and of the value.
 
-#![allow(clippy::disallowed_methods, reason = "a stranger's store brings its own file access")]
+#![allow(clippy::disallowed_methods, reason = "a user's store has its own file access")]
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -22,7 +23,7 @@ use syncline_contract::{Durability, LogLocation, Order};
 
 const LOG: &str = "my_store.log";
 
-/// The log is gone once a write of it failed: what it holds is then unknown, and nothing may follow.
+/// `log` is `None` after a write to it has failed: its contents are then unknown, so nothing may be appended.
 #[derive(Default)]
 struct MyStore {
     log: Mutex<Option<File>>,
@@ -42,8 +43,9 @@ impl KeyValue for MyStore {
 
     fn create(&self) -> io::Result<()> {
         *lock(&self.log) = Some(File::create_new(LOG)?);
-        let named = File::open(".").and_then(|directory| directory.sync_all());
-        named.or_else(|error| self.remove().and(Err(error)))
+        // The file's name must be durable, too.
+        let synced = File::open(".").and_then(|directory| directory.sync_all());
+        synced.or_else(|error| self.remove().and(Err(error)))
     }
 
     fn remove(&self) -> io::Result<()> {
@@ -53,7 +55,7 @@ impl KeyValue for MyStore {
 
     fn commit(&self, changes: &[Change]) -> io::Result<()> {
         let mut open = lock(&self.log);
-        let mut log = open.take().ok_or(io::Error::other("its log has failed"))?;
+        let mut log = open.take().ok_or(io::Error::other("an earlier write to the log failed"))?;
         log.write_all(&record(changes))?;
         log.sync_data()?;
         *open = Some(log);
@@ -77,8 +79,8 @@ impl KeyValue for MyStore {
 
     fn scan(&self, from: &[u8], to: &[u8], order: Order, limit: usize) -> io::Result<Vec<Pair>> {
         let map = lock(&self.map);
-        let within = (Bound::Included(from), Bound::Excluded(to));
-        let pairs = map.range::<[u8], _>(within);
+        let range = (Bound::Included(from), Bound::Excluded(to));
+        let pairs = map.range::<[u8], _>(range);
         let pairs = pairs.map(|(key, value)| (key.clone(), value.clone()));
         Ok(match order {
             Order::Ascending => pairs.take(limit).collect(),

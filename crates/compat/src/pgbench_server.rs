@@ -231,7 +231,7 @@ mod tests {
                 "PGTARGETSESSIONATTRS=primary: a run has one server",
             ),
             ("PGCLIENTENCODING", "LATIN1", "UTF-8"),
-            ("PGSERVICE", "nowhere", "\"nowhere\" is in none of"),
+            ("PGSERVICE", "nowhere", "\"nowhere\" was not found in"),
         ] {
             let why = of(&t, &[(name, value), ("PGSYSCONFDIR", "/none")], &[]).unwrap_err();
             assert!(why.contains(said), "{name}: {why}");

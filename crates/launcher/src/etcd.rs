@@ -1,5 +1,5 @@
-//! etcd, one member that is its own cluster, on Unix sockets alone: what its peers send each other asks
-//! for no password.
+//! etcd as a cluster of one member, only on Unix sockets, because etcd requires no password for messages
+//! between peers.
 
 use crate::launch_command::{LaunchCommand, ListenAddress, program, words};
 use crate::launch_spec::LaunchSpec;
@@ -12,7 +12,7 @@ use syncline_contract::{Durability, encoded};
 pub(crate) const LAUNCHER: Launcher = Launcher {
     word: "etcd",
     user: "etcd",
-    fits,
+    check_supported,
     url_of_none: |spec| url(spec, "/nowhere"),
     private,
     attached: None,
@@ -20,24 +20,24 @@ pub(crate) const LAUNCHER: Launcher = Launcher {
     at_once: Signal::KILL,
 };
 
-/// The sockets of clients and of peers. etcd wants a host and a port in a name, and takes it as the path of
-/// a file in the directory that it was started in.
+/// The names of the sockets for clients and for peers. etcd requires the form of a host and a port, and uses
+/// the name as the path of a file in its current directory.
 const CLIENTS: &str = "localhost:1";
 const PEERS: &str = "localhost:2";
 
-/// Becomes a command in a directory.
+/// A shell script that executes a command in a directory.
 const STARTS_IN: &str = "cd \"$1\" && shift && exec \"$@\"";
 
-/// The longest path of a Unix socket.
+/// The longest path that a Unix socket can have.
 const SOCKET_MAX: usize = 107;
 
-/// The URL of one that listens on that socket.
+/// The URL of a server that listens on that socket.
 fn url(spec: &LaunchSpec, socket: &str) -> String {
     format!("etcd://{}&socket={}", spec.options("?"), encoded(socket))
 }
 
-/// Refuses what it has no settings for.
-fn fits(spec: &LaunchSpec) -> Result<(), String> {
+/// Refuses a request for which etcd has no settings.
+fn check_supported(spec: &LaunchSpec) -> Result<(), String> {
     if spec.cache_bytes.is_some() {
         return Err("cache: etcd maps its file and has no cache to size".to_owned());
     }
@@ -48,10 +48,10 @@ fn fits(spec: &LaunchSpec) -> Result<(), String> {
 }
 
 fn private(spec: &LaunchSpec, directory: &ServerDirectory) -> Result<LaunchCommand, String> {
-    fits(spec)?;
+    check_supported(spec)?;
     let server = program(&["etcd"], "etcd-server")?;
     let (clients, peers) = (format!("unix://{CLIENTS}"), format!("unix://{PEERS}"));
-    // A longer path cannot be connected to: its sockets go elsewhere.
+    // A client cannot connect to a longer path, so the sockets get a directory with a short path.
     let is_long = directory.text(CLIENTS).len() > SOCKET_MAX;
     let sockets = is_long.then(|| directory.sockets()).transpose()?;
     let folder = sockets.as_deref().unwrap_or(directory.path());

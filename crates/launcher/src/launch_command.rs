@@ -1,4 +1,4 @@
-//! How a product is started, and what recipes are made of.
+//! How a product is started, and functions for its launcher.
 
 use std::ffi::OsString;
 use std::net::{Ipv4Addr, SocketAddr, TcpStream};
@@ -6,20 +6,20 @@ use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// Clients a private server has room for, beside what it needs itself.
+/// The number of connections that a private server allows.
 pub(crate) const CONNECTIONS: usize = 300;
 
-/// Where a server takes connections.
+/// Where a server accepts connections.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum ListenAddress {
-    /// On a port of loopback.
+    /// On a port of the loopback address.
     Port(u16),
     /// On a Unix socket.
     Socket(PathBuf),
 }
 
 impl ListenAddress {
-    /// True if somebody takes a connection there within that time.
+    /// True if a connection there is accepted within that time.
     pub(crate) fn answers(&self, within: Duration) -> bool {
         match self {
             ListenAddress::Port(port) => {
@@ -31,7 +31,7 @@ impl ListenAddress {
     }
 }
 
-/// A path as it stands in place of a host in a URL.
+/// A path, encoded for the place of the host in a URL.
 pub(crate) fn as_host(path: &Path) -> String {
     let text = path.display().to_string();
     text.replace('%', "%25").replace('/', "%2F")
@@ -39,23 +39,25 @@ pub(crate) fn as_host(path: &Path) -> String {
 
 /// How a product is started.
 pub(crate) struct LaunchCommand {
-    /// Commands that prepare the directory, in order.
+    /// The commands that prepare the directory, in order.
     pub(crate) prepare: Vec<Vec<OsString>>,
-    /// The server's command; it stays in the foreground.
+    /// The server's command, which stays in the foreground.
     pub(crate) serve: Vec<OsString>,
-    /// The signal that ends it at once.
+    /// The name of the signal that ends the server at once.
     pub(crate) stop: &'static str,
-    /// The URLs by which it is met, the best first.
+    /// The URLs of the server, the preferred one first.
     pub(crate) urls: Vec<String>,
-    /// Where it takes connections.
+    /// Where the server accepts connections.
     pub(crate) listens_at: ListenAddress,
-    /// A directory of its sockets that is not in its own, to be removed with it.
+    /// The directory of its sockets if that is outside the server's directory; it is removed together with
+    /// it.
     pub(crate) sockets: Option<PathBuf>,
-    /// A file that holds this text once the server is ready; beside that it must take connections.
+    /// A file that contains this text once the server is ready; the server must also accept connections.
     pub(crate) ready: Option<(PathBuf, &'static str)>,
 }
 
-/// A program by one of its names, on the search path or in the directories where Debian keeps it.
+/// The path of a program with one of these names, on the search path or in the directories where Debian
+/// installs such programs.
 pub(crate) fn program(names: &[&str], package: &str) -> Result<PathBuf, String> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let searched = std::env::split_paths(&path).chain(["/usr/sbin", "/usr/bin"].map(PathBuf::from));
@@ -67,7 +69,7 @@ pub(crate) fn program(names: &[&str], package: &str) -> Result<PathBuf, String> 
     })
 }
 
-/// A command as a list of words.
+/// A program and its arguments as a list of words.
 pub(crate) fn words<const N: usize>(program: &Path, arguments: [String; N]) -> Vec<OsString> {
     let mut words = vec![program.as_os_str().to_owned()];
     words.extend(arguments.map(OsString::from));

@@ -1,33 +1,33 @@
-//! What a user asks for: a product, and what its settings are to be.
+//! What the user requests: a product and its settings.
 
 use crate::error::Error;
 use crate::product::Product;
 use std::path::PathBuf;
 use syncline_contract::{Durability, encoded};
 
-/// A private server that is wanted.
+/// A requested private server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LaunchSpec {
-    /// What.
+    /// The product.
     pub product: Product,
-    /// What its commits shall wait for.
+    /// What its commits wait for.
     pub durability: Durability,
-    /// The size of its cache in bytes; none leaves the product's own.
+    /// The size of its cache in bytes; `None` for the product's default.
     pub cache_bytes: Option<u64>,
-    /// The processors it may use, as `taskset` lists them: "0" or "0-1"; none for all.
+    /// The processors it may use, in the syntax of `taskset`: "0" or "0-1"; `None` for all.
     pub cpus: Option<String>,
-    /// The directory to make its own in; none for the current one.
+    /// The directory in which its own is made; `None` for the current directory.
     pub directory: Option<PathBuf>,
-    /// Options of the Java virtual machine, of a product that runs in one.
+    /// Options for the Java virtual machine, if the product runs in one.
     pub jvm: Vec<String>,
-    /// Jar files of a product that is made of them.
+    /// Jar files, if the product consists of them.
     pub jars: Vec<PathBuf>,
-    /// Options of the URL that are the target's own and are handed on to it.
-    pub handed_on: Vec<(String, String)>,
+    /// Options of the URL that belong to the target and are passed to it.
+    pub target_options: Vec<(String, String)>,
 }
 
 impl LaunchSpec {
-    /// Of a product, at the durability `data`, all else as the product has it.
+    /// A server of the product at durability `data`, otherwise with the product's defaults.
     pub fn new(product: Product) -> LaunchSpec {
         LaunchSpec {
             product,
@@ -37,43 +37,43 @@ impl LaunchSpec {
             directory: None,
             jvm: Vec::new(),
             jars: Vec::new(),
-            handed_on: Vec::new(),
+            target_options: Vec::new(),
         }
     }
 
-    /// The URL of the target that its server would have, at a port at which nobody listens: what says what
-    /// would be done there, without a server.
+    /// The URL that the server's target would have, with a port on which nobody listens. It allows a dry run
+    /// without a server.
     pub fn url_of_none(&self) -> String {
         (self.product.launcher().url_of_none)(self)
     }
 
-    /// Refuses what the product has no settings for.
-    pub fn fits(&self) -> Result<(), Error> {
+    /// Refuses a request for which the product has no settings.
+    pub fn check_supported(&self) -> Result<(), Error> {
         let (product, launcher) = (self.product, self.product.launcher());
-        let is_understood = if product != Product::Derby && !self.jvm.is_empty() {
+        let checked = if product != Product::Derby && !self.jvm.is_empty() {
             Err("jvm: only derby runs in a Java virtual machine".to_owned())
         } else {
-            (launcher.fits)(self)
+            (launcher.check_supported)(self)
         };
-        is_understood.map_err(|what| Error { product: product.word(), what })
+        checked.map_err(|what| Error { product: product.word(), what })
     }
 
-    /// Options of a URL: those that say what was wanted, then those handed on; from `?` on.
+    /// The options of a URL after that separator: the durability, then the target's own options.
     pub(crate) fn options(&self, separator: &str) -> String {
         let mut options = format!("{separator}durability={}", self.durability.word());
-        for (name, value) in &self.handed_on {
+        for (name, value) in &self.target_options {
             options.push_str(&format!("&{name}={}", encoded(value)));
         }
         options
     }
 
-    /// A durability that the product has no settings for.
+    /// The message that refuses a durability for which the product has no settings.
     pub(crate) fn refused(&self, why: &str) -> String {
         format!("durability={}: {why}", self.durability.word())
     }
 }
 
-/// A number of bytes: `1048576`, `512k`, `512m`, `2g`.
+/// Parses a number of bytes: `1048576`, `512k`, `512m`, `2g`.
 pub fn bytes(text: &str) -> Option<u64> {
     let lower = text.to_ascii_lowercase();
     let (digits, shift) = match lower.as_bytes().last()? {
@@ -86,21 +86,22 @@ pub fn bytes(text: &str) -> Option<u64> {
     number.checked_mul(1 << shift)
 }
 
-/// A list of processors: `0`, `0-1`, `0,2`.
+/// Parses a list of processors: `0`, `0-1`, `0,2`.
 pub fn processors(text: &str) -> Option<String> {
-    let plain = |byte: u8| byte.is_ascii_digit() || matches!(byte, b'-' | b',');
-    let sane = text.starts_with(|first: char| first.is_ascii_digit()) && text.bytes().all(plain);
-    sane.then(|| text.to_owned())
+    let is_allowed = |byte: u8| byte.is_ascii_digit() || matches!(byte, b'-' | b',');
+    let is_list =
+        text.starts_with(|first: char| first.is_ascii_digit()) && text.bytes().all(is_allowed);
+    is_list.then(|| text.to_owned())
 }
 
-/// Options of a Java virtual machine, each begun by `-X` or `-D`: a comma before another such option ends
-/// one, so that a comma may stand within.
+/// Parses options of a Java virtual machine, each of which begins with `-X` or `-D`. A comma separates two
+/// options only if another such option follows, so that an option may contain commas.
 pub fn jvm_options(text: &str) -> Option<Vec<String>> {
-    let begins = |text: &str| text.starts_with("-X") || text.starts_with("-D");
+    let begins_option = |text: &str| text.starts_with("-X") || text.starts_with("-D");
     let mut options: Vec<String> = Vec::new();
     for part in text.split(',') {
         match options.last_mut() {
-            _ if begins(part) => options.push(part.to_owned()),
+            _ if begins_option(part) => options.push(part.to_owned()),
             Some(option) => {
                 option.push(',');
                 option.push_str(part);
@@ -116,20 +117,20 @@ mod tests {
     use super::{bytes, jvm_options};
 
     #[test]
-    fn options_of_a_jvm_may_hold_commas() {
+    fn options_of_a_jvm_may_contain_commas() {
         let options = jvm_options("-XX:+UseSerialGC,-Xlog:gc,gc+age,-Da=b").unwrap();
         assert_eq!(options, ["-XX:+UseSerialGC", "-Xlog:gc,gc+age", "-Da=b"]);
-        for wrong in ["", "-jar", "x,-Xmx1g"] {
-            assert_eq!(jvm_options(wrong), None, "{wrong}");
+        for invalid in ["", "-jar", "x,-Xmx1g"] {
+            assert_eq!(jvm_options(invalid), None, "{invalid}");
         }
     }
 
     #[test]
-    fn sizes_are_bytes() {
+    fn sizes_are_parsed_as_bytes() {
         assert_eq!(bytes("2g"), Some(2 << 30));
         assert_eq!(bytes("4096"), Some(4096));
-        for wrong in ["", "m", "0", "1.5g", "99999999999g"] {
-            assert_eq!(bytes(wrong), None, "{wrong}");
+        for invalid in ["", "m", "0", "1.5g", "99999999999g"] {
+            assert_eq!(bytes(invalid), None, "{invalid}");
         }
     }
 }

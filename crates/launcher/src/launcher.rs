@@ -6,30 +6,30 @@ use crate::server_directory::ServerDirectory;
 use rustix::process::Signal;
 use std::path::Path;
 
-/// The port in the URL of a server that nobody has started.
+/// The port in the URL of a server that is not started.
 pub(crate) const NO_PORT: u16 = 1;
 
-/// The command of a server on a prepared directory: the directory, that of its sockets, and settings by the
-/// product's own names.
+/// Makes the command for a server on a prepared directory, from that directory, the directory of its sockets,
+/// and settings under the product's own names.
 pub(crate) type Attach =
     fn(&ServerDirectory, &Path, &[(String, String)]) -> Result<LaunchCommand, String>;
 
-/// How one product is launched.
+/// How one product is started.
 pub(crate) struct Launcher {
-    /// The word for it, also the first of its URL.
+    /// The product's name, with which its URL begins.
     pub(crate) word: &'static str,
-    /// The user that its package creates for it.
+    /// The user that the product's package creates for it.
     pub(crate) user: &'static str,
-    /// Refuses what the product has no settings for.
-    pub(crate) fits: fn(&LaunchSpec) -> Result<(), String>,
+    /// Refuses a request for which the product has no settings.
+    pub(crate) check_supported: fn(&LaunchSpec) -> Result<(), String>,
     /// The URL of a server that nobody has started.
     pub(crate) url_of_none: fn(&LaunchSpec) -> String,
-    /// The command of a private server.
+    /// Makes the command for a private server.
     pub(crate) private: fn(&LaunchSpec, &ServerDirectory) -> Result<LaunchCommand, String>,
-    /// The command of an attached instance; none for a product that is started privately only.
+    /// Makes the command for an attached instance; `None` for a product that is only started privately.
     pub(crate) attached: Option<Attach>,
-    /// The signal that ends it in order.
+    /// The signal that makes the server shut down in order.
     pub(crate) in_order: Signal,
-    /// The signal that ends it at once; the memory that it shares with other processes is freed.
+    /// The signal that ends the server at once, but still frees the memory that its processes share.
     pub(crate) at_once: Signal,
 }

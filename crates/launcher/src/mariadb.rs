@@ -1,4 +1,4 @@
-//! MariaDB with InnoDB: `mariadb-install-db`, then the server itself. No configuration file is read.
+//! MariaDB with InnoDB: `mariadb-install-db`, then the server. No configuration file is read.
 
 use crate::launch_command::{CONNECTIONS, LaunchCommand, ListenAddress, as_host, program, words};
 use crate::launch_spec::LaunchSpec;
@@ -13,7 +13,7 @@ use syncline_contract::{Durability, encoded};
 pub(crate) const LAUNCHER: Launcher = Launcher {
     word: "mariadb",
     user: "mysql",
-    fits: |spec| durable(spec).map(drop),
+    check_supported: |spec| durability_options(spec).map(drop),
     url_of_none: |spec| url(spec, NO_PORT, ""),
     private,
     attached: Some(attached),
@@ -21,18 +21,19 @@ pub(crate) const LAUNCHER: Launcher = Launcher {
     at_once: Signal::KILL,
 };
 
-/// The longest path of a Unix socket.
+/// The longest path that a Unix socket can have.
 const SOCKET_MAX: usize = 107;
 
-/// The name of a socket that is alone in its directory: the product's own.
+/// The product's default name for a socket, for a socket in its own directory.
 const SOCKET: &str = "mysqld.sock";
 
-/// The URL of one that listens there; `login` is an option that says the password.
+/// The URL of a server on that port; `login` is the option for the password.
 fn url(spec: &LaunchSpec, port: u16, login: &str) -> String {
     format!("mariadb://root@127.0.0.1:{port}/{}{login}", spec.options("?"))
 }
 
-/// What a server runs before it takes its first connection: one account, with the password.
+/// The statements that the server runs before it accepts its first connection: they leave one account, with
+/// the password.
 fn accounts(secret: &Secret) -> String {
     format!(
         "DELETE FROM mysql.global_priv WHERE User <> 'mariadb.sys';\n\
@@ -43,9 +44,9 @@ fn accounts(secret: &Secret) -> String {
     )
 }
 
-/// Its temporary tables stand with its data: a server that starts removes those that it finds in its folder
-/// for them, and would else do so to every other server of this machine.
-fn temporary(data: &str) -> String {
+/// The option that puts temporary tables into the data directory. A starting server removes all temporary
+/// tables in their directory; in the default one these could belong to other servers of this machine.
+fn temporary_directory(data: &str) -> String {
     format!("--tmpdir={data}")
 }
 
@@ -62,7 +63,7 @@ fn private(spec: &LaunchSpec, directory: &ServerDirectory) -> Result<LaunchComma
             format!("--datadir={data}"),
             "--auth-root-authentication-method=normal".to_owned(),
             "--skip-test-db".to_owned(),
-            temporary(&data),
+            temporary_directory(&data),
         ],
     );
     let mut serve = words(
@@ -73,15 +74,15 @@ fn private(spec: &LaunchSpec, directory: &ServerDirectory) -> Result<LaunchComma
             format!("--port={port}"),
             "--bind-address=127.0.0.1".to_owned(),
             format!("--init-file={}", accounts.display()),
-            // Statements that read and write files reach no other directory.
+            // Statements that read and write files can do so only in this directory.
             format!("--secure-file-priv={data}"),
-            temporary(&data),
+            temporary_directory(&data),
             format!("--pid-file={}", directory.text("pid")),
             format!("--max-connections={CONNECTIONS}"),
             "--skip-log-bin".to_owned(),
             "--skip-name-resolve".to_owned(),
             "--innodb-doublewrite=1".to_owned(),
-            // Else nothing that it counts is the number of its transactions.
+            // Without this counter, none of the server's counters is the number of its transactions.
             "--innodb-monitor-enable=trx_rw_commits".to_owned(),
         ],
     );
@@ -91,10 +92,10 @@ fn private(spec: &LaunchSpec, directory: &ServerDirectory) -> Result<LaunchComma
     }
     let socket = directory.text("s");
     let has_socket = socket.len() <= SOCKET_MAX;
-    // Without a name it would take the one of the system's server.
-    let named = if has_socket { &socket } else { "/dev/null/none" };
-    serve.push(format!("--socket={named}").into());
-    serve.extend(durable(spec)?.iter().map(|set| (*set).into()));
+    // Without this option it would use the path of the system's server.
+    let socket_path = if has_socket { &socket } else { "/dev/null/none" };
+    serve.push(format!("--socket={socket_path}").into());
+    serve.extend(durability_options(spec)?.iter().map(|option| (*option).into()));
     if let Some(bytes) = spec.cache_bytes {
         serve.push(format!("--innodb-buffer-pool-size={bytes}").into());
     }
@@ -114,13 +115,13 @@ fn private(spec: &LaunchSpec, directory: &ServerDirectory) -> Result<LaunchComma
         urls,
         listens_at: ListenAddress::Port(port),
         sockets: None,
-        // Written when it takes connections.
+        // Written when the server accepts connections.
         ready: Some((directory.at("pid"), "")),
     })
 }
 
-/// A small data directory in a directory that is lent, and its server, with settings beside the product's
-/// own. Whoever reaches its socket may enter the directory that it is in.
+/// A small data directory in the caller's directory, and a server on it, with additional settings. The
+/// socket requires no password, because only users that may enter its directory can connect to it.
 fn attached(
     directory: &ServerDirectory,
     sockets: &Path,
@@ -129,26 +130,30 @@ fn attached(
     let install = program(&["mariadb-install-db"], "mariadb-server")?;
     let server = program(&["mariadbd"], "mariadb-server")?;
     let data = directory.text("data");
-    let given = settings.iter().map(|(name, value)| format!("--{name}={value}"));
-    let given: Vec<OsString> = given.map(OsString::from).collect();
-    let place = format!("--datadir={data}");
+    let additional = settings.iter().map(|(name, value)| format!("--{name}={value}"));
+    let additional: Vec<OsString> = additional.map(OsString::from).collect();
+    let data_directory = format!("--datadir={data}");
     let user = directory.user_name().map(|user| format!("--user={user}"));
     let mut prepare = words(&install, ["--no-defaults".to_owned()]);
     let mut serve = words(&server, ["--no-defaults".to_owned()]);
-    prepare.extend(given.iter().cloned());
-    serve.extend(given);
+    prepare.extend(additional.iter().cloned());
+    serve.extend(additional);
     prepare.extend(
-        [place.clone(), temporary(&data), "--auth-root-authentication-method=normal".to_owned()]
-            .map(OsString::from),
+        [
+            data_directory.clone(),
+            temporary_directory(&data),
+            "--auth-root-authentication-method=normal".to_owned(),
+        ]
+        .map(OsString::from),
     );
     prepare.push("--skip-test-db".into());
     serve.extend(
         [
-            place,
+            data_directory,
             "--skip-networking".to_owned(),
             format!("--secure-file-priv={data}"),
-            temporary(&data),
-            // In the data directory.
+            temporary_directory(&data),
+            // The path is relative to the data directory.
             "--pid-file=pid".to_owned(),
             format!("--socket={}", sockets.join(SOCKET).display()),
         ]
@@ -168,8 +173,8 @@ fn attached(
     })
 }
 
-/// The settings for a durability, or that there are none.
-fn durable(spec: &LaunchSpec) -> Result<&'static [&'static str], String> {
+/// The options for a durability; refuses one that MariaDB does not offer.
+fn durability_options(spec: &LaunchSpec) -> Result<&'static [&'static str], String> {
     match spec.durability {
         Durability::None => Ok(&["--innodb-flush-log-at-trx-commit=0"]),
         Durability::Os => Ok(&["--innodb-flush-log-at-trx-commit=2"]),

@@ -1,4 +1,4 @@
-//! PostgreSQL, of Debian's packages: `initdb`, then the server itself.
+//! PostgreSQL, from Debian's packages: `initdb`, then the server.
 
 use crate::launch_command::{CONNECTIONS, LaunchCommand, ListenAddress, as_host, words};
 use crate::launch_spec::LaunchSpec;
@@ -12,23 +12,23 @@ use syncline_contract::{Durability, encoded};
 pub(crate) const LAUNCHER: Launcher = Launcher {
     word: "postgres",
     user: "postgres",
-    fits: |_spec| Ok(()),
+    check_supported: |_spec| Ok(()),
     url_of_none: |spec| url(spec, NO_PORT, ""),
     private,
     attached: Some(attached),
     in_order: Signal::INT,
-    // Told to quit, it gives its shared memory back; the others own none.
+    // On SIGQUIT the postmaster frees its shared memory; the other processes own none.
     at_once: Signal::QUIT,
 };
 
-/// Where Debian keeps a folder a version.
+/// The directory that has one folder for each installed version.
 const VERSIONS: &str = "/usr/lib/postgresql";
-/// The number in the name of a socket that is alone in its directory: the product's own.
+/// The product's default port, which is part of the name of a socket in its own directory.
 const PORT: u16 = 5432;
-/// The longest path of a Unix socket, less the socket's name.
+/// The longest path that a Unix socket can have, minus the socket's name.
 const SOCKET_DIRECTORY_MAX: usize = 107 - "/.s.PGSQL.65535".len();
 
-/// The URL of one that listens there; `login` is an option that says the password.
+/// The URL of a server on that port; `login` is the option for the password.
 fn url(spec: &LaunchSpec, port: u16, login: &str) -> String {
     format!("postgres://postgres@127.0.0.1:{port}/postgres{}{login}", spec.options("?"))
 }
@@ -50,7 +50,7 @@ fn private(spec: &LaunchSpec, directory: &ServerDirectory) -> Result<LaunchComma
             "--username=postgres".to_owned(),
             "--no-locale".to_owned(),
             "--encoding=UTF8".to_owned(),
-            // Nothing of what initdb writes is to survive anything.
+            // The files that initdb writes need not survive a crash.
             "--no-sync".to_owned(),
         ],
     );
@@ -62,10 +62,10 @@ fn private(spec: &LaunchSpec, directory: &ServerDirectory) -> Result<LaunchComma
         format!("port={port}"),
         format!("unix_socket_directories={}", if has_socket { sockets } else { "" }),
         format!("max_connections={CONNECTIONS}"),
-        // Times of syncs, which observing reads; measured at 20 to 30 ns a call.
+        // The sync times that an observation reads; the measured cost is 20 to 30 ns per call.
         "track_wal_io_timing=on".to_owned(),
     ];
-    settings.extend(durable(spec.durability).iter().map(|&set| set.to_owned()));
+    settings.extend(durability_settings(spec.durability).iter().map(|&setting| setting.to_owned()));
     if let Some(bytes) = spec.cache_bytes {
         settings.push(format!("shared_buffers={}kB", (bytes / 1_024).max(128)));
     }
@@ -93,13 +93,13 @@ fn private(spec: &LaunchSpec, directory: &ServerDirectory) -> Result<LaunchComma
     })
 }
 
-/// What `initdb` makes is made small: the two databases that nobody uses go, and the extension comes by
-/// which indexes and tables are checked. The first error ends it.
-const SMALL: &str = "CREATE EXTENSION amcheck;\nUPDATE pg_database SET datistemplate = false WHERE \
+/// The statements that drop the two unused databases and create the extension that checks tables and indexes.
+/// The server stops at the first error.
+const REDUCE: &str = "CREATE EXTENSION amcheck;\nUPDATE pg_database SET datistemplate = false WHERE \
      datname = 'template0';\nDROP DATABASE template0;\nDROP DATABASE postgres;\n";
 
-/// A small data directory with checksums, in a directory that is lent, and its server, with settings
-/// beside the product's own.
+/// A small data directory with checksums in the caller's directory, and a server on it, with additional
+/// settings.
 fn attached(
     directory: &ServerDirectory,
     sockets: &Path,
@@ -119,12 +119,12 @@ fn attached(
         "--data-checksums".to_owned(),
         "--no-sync".to_owned(),
     ];
-    let alone = "printf %s \"$1\" | \"$2\" --single -D \"$3\" -c exit_on_error=on template1";
-    let small = [
+    let script = "printf %s \"$1\" | \"$2\" --single -D \"$3\" -c exit_on_error=on template1";
+    let reduce = [
         "-c".to_owned(),
-        alone.to_owned(),
+        script.to_owned(),
         "sh".to_owned(),
-        SMALL.to_owned(),
+        REDUCE.to_owned(),
         server.display().to_string(),
         data.clone(),
     ];
@@ -133,14 +133,14 @@ fn attached(
         format!("port={PORT}"),
         format!("unix_socket_directories={}", sockets.display()),
     ];
-    let given = settings.iter().map(|(name, value)| format!("{name}={value}"));
+    let additional = settings.iter().map(|(name, value)| format!("{name}={value}"));
     let mut serve = words(&server, ["-D".to_owned(), data]);
-    // Of two values the last is taken: where it stands and listens is not for others to say.
-    for setting in given.chain(own) {
+    // PostgreSQL uses the last value of a setting, so additional settings cannot change where it listens.
+    for setting in additional.chain(own) {
         serve.extend(["-c".into(), setting.into()]);
     }
     Ok(LaunchCommand {
-        prepare: vec![words(&programs.join("initdb"), init), words(Path::new("/bin/sh"), small)],
+        prepare: vec![words(&programs.join("initdb"), init), words(Path::new("/bin/sh"), reduce)],
         serve,
         stop: "QUIT",
         urls: vec![format!("postgres://postgres@{}/template1", as_host(sockets))],
@@ -151,7 +151,7 @@ fn attached(
 }
 
 /// The settings for a durability.
-fn durable(durability: Durability) -> &'static [&'static str] {
+fn durability_settings(durability: Durability) -> &'static [&'static str] {
     match durability {
         Durability::None => &["fsync=off", "synchronous_commit=off", "full_page_writes=off"],
         Durability::Os => &["fsync=off", "synchronous_commit=on", "full_page_writes=off"],
@@ -162,7 +162,7 @@ fn durable(durability: Durability) -> &'static [&'static str] {
     }
 }
 
-/// The programs of the newest version that is installed.
+/// The directory of the programs of the newest installed version.
 fn programs(versions: &Path) -> Result<PathBuf, String> {
     let found = std::fs::read_dir(versions).into_iter().flatten().flatten();
     let version = |path: &Path| path.file_name()?.to_str()?.parse::<u32>().ok();
@@ -183,14 +183,14 @@ mod tests {
     use std::fs;
 
     #[test]
-    fn the_newest_whole_version_is_taken() {
+    fn the_newest_version_with_all_programs_is_used() {
         let folder = tempfile::tempdir().unwrap();
         assert!(programs(folder.path()).unwrap_err().contains("apt-get install"));
-        for (version, whole) in [("9", true), ("15", true), ("18", false)] {
+        for (version, is_complete) in [("9", true), ("15", true), ("18", false)] {
             let programs = folder.path().join(version).join("bin");
             fs::create_dir_all(&programs).unwrap();
             fs::write(programs.join("initdb"), "").unwrap();
-            if whole {
+            if is_complete {
                 fs::write(programs.join("postgres"), "").unwrap();
             }
         }

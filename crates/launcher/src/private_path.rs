@@ -1,4 +1,4 @@
-//! The names of private directories: `.syncline-NAME-PID-N`, which no other process has.
+//! The names of private directories, `.syncline-NAME-PID-N`, which no other process uses.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -11,12 +11,12 @@ pub struct NoCurrentDirectory {
     why: String,
 }
 
-/// A path that stays the same when the process changes its directory.
+/// Makes a path absolute, so that it remains valid if the process changes its directory.
 pub fn absolute(path: &Path) -> Result<PathBuf, NoCurrentDirectory> {
     std::path::absolute(path).map_err(|error| NoCurrentDirectory { why: error.to_string() })
 }
 
-/// A path in a directory that no other store or server of this process has, and none of another process.
+/// A path in a directory that no other store or server of this process or of another uses.
 pub fn private_path(directory: &Path, name: &str) -> Result<PathBuf, NoCurrentDirectory> {
     static COUNT: AtomicU32 = AtomicU32::new(0);
     loop {

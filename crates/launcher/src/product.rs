@@ -6,34 +6,34 @@ use crate::{derby, etcd, mariadb, postgres, redis};
 /// A product that can be started privately.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Product {
-    /// PostgreSQL, of Debian's packages.
+    /// PostgreSQL, from Debian's packages.
     Postgres,
     /// MariaDB.
     Mariadb,
     /// Redis.
     Redis,
-    /// etcd, one member.
+    /// etcd with one member.
     Etcd,
     /// Derby's network server.
     Derby,
 }
 
 impl Product {
-    /// All of them.
+    /// All products.
     pub const ALL: [Product; 5] =
         [Product::Postgres, Product::Mariadb, Product::Redis, Product::Etcd, Product::Derby];
 
-    /// The word for it, also the first of its URL.
+    /// The product's name, with which its URL begins.
     pub fn word(self) -> &'static str {
         self.launcher().word
     }
 
-    /// The product of that word.
+    /// The product with that name.
     pub fn from_word(word: &str) -> Option<Product> {
         Product::ALL.into_iter().find(|product| product.word() == word)
     }
 
-    /// How it is launched.
+    /// How it is started.
     pub(crate) fn launcher(self) -> &'static Launcher {
         match self {
             Product::Postgres => &postgres::LAUNCHER,

@@ -1,4 +1,5 @@
-//! Redis with its append-only file. Its configuration file is one of our own, which holds the password.
+//! Redis with its append-only file. The server reads a configuration file written here, which contains the
+//! password.
 
 use crate::launch_command::{CONNECTIONS, LaunchCommand, ListenAddress, program, words};
 use crate::launch_spec::LaunchSpec;
@@ -11,7 +12,7 @@ use syncline_contract::{Durability, encoded};
 pub(crate) const LAUNCHER: Launcher = Launcher {
     word: "redis",
     user: "redis",
-    fits: |spec| appends(spec).map(drop),
+    check_supported: |spec| append_settings(spec).map(drop),
     url_of_none: |spec| url(spec, NO_PORT, ""),
     private,
     attached: None,
@@ -19,16 +20,16 @@ pub(crate) const LAUNCHER: Launcher = Launcher {
     at_once: Signal::KILL,
 };
 
-/// The longest path of a Unix socket.
+/// The longest path that a Unix socket can have.
 const SOCKET_MAX: usize = 107;
 
-/// The URL of one that listens there; `login` is an option that says the password.
+/// The URL of a server on that port; `login` is the option for the password.
 fn url(spec: &LaunchSpec, port: u16, login: &str) -> String {
     format!("redis://127.0.0.1:{port}/{}{login}", spec.options("?"))
 }
 
-/// `appendonly` and `appendfsync` for what is wanted, or why it cannot be.
-fn appends(spec: &LaunchSpec) -> Result<(&'static str, &'static str), String> {
+/// `appendonly` and `appendfsync` for the request; refuses one for which Redis has no settings.
+fn append_settings(spec: &LaunchSpec) -> Result<(&'static str, &'static str), String> {
     if spec.cache_bytes.is_some() {
         return Err("cache: Redis keeps everything in memory and has no cache to size".to_owned());
     }
@@ -36,12 +37,14 @@ fn appends(spec: &LaunchSpec) -> Result<(&'static str, &'static str), String> {
         Durability::None => Ok(("no", "no")),
         Durability::Os => Ok(("yes", "no")),
         Durability::Data => Ok(("yes", "always")),
-        Durability::Full => Err(spec.refused("Redis syncs data only; the most is data")),
+        Durability::Full => {
+            Err(spec.refused("Redis syncs only data; its strongest durability is data"))
+        }
     }
 }
 
 fn private(spec: &LaunchSpec, directory: &ServerDirectory) -> Result<LaunchCommand, String> {
-    let (append, sync) = appends(spec)?;
+    let (append, sync) = append_settings(spec)?;
     let server = program(&["redis-server"], "redis-server")?;
     let secret = Secret::new(directory)?;
     // Not on the command line, which every user can read.

@@ -1,27 +1,27 @@
-//! The password of a private server: random, and in a file that only the server's user can read.
+//! The password of a private server, which is random and in a file that only the server's user can read.
 //!
-//! Every user of this machine can reach a port of loopback, and a database server runs programs and writes
-//! files for its superuser. So a server that listens there asks for this password. It never stands on a
-//! command line or in an environment: the server reads it from a file in its own directory (mode 0700), and
-//! a client from the same file, by `password-file=`.
+//! Every user of this machine can connect to a port of the loopback address, and a database server runs
+//! programs and writes files for its superuser. A server that listens there therefore requires this password.
+//! The password is never on a command line or in an environment: the server reads it from a file in its own
+//! directory (mode 0700), and a client reads the same file because of `password-file=`.
 
 use crate::server_directory::ServerDirectory;
 use ring::rand::{SecureRandom, SystemRandom};
 use std::path::PathBuf;
 use syncline_contract::encoded;
 
-/// Random bytes of a password.
+/// The number of random bytes of a password.
 const BYTES: usize = 24;
 
-/// See the module.
+/// A password and its file; see the module.
 pub(crate) struct Secret {
     text: String,
     file: PathBuf,
 }
 
 impl Secret {
-    /// A new one, in the file `password` of the server's directory.
-    pub(crate) fn new(ground: &ServerDirectory) -> Result<Secret, String> {
+    /// Makes a password, and writes it to the file `password` in the server's directory.
+    pub(crate) fn new(directory: &ServerDirectory) -> Result<Secret, String> {
         let mut bytes = [0; BYTES];
         SystemRandom::new()
             .fill(&mut bytes)
@@ -30,16 +30,16 @@ impl Secret {
         for byte in bytes {
             text += &format!("{byte:02x}");
         }
-        let file = ground.write("password", &format!("{text}\n"))?;
+        let file = directory.write("password", &format!("{text}\n"))?;
         Ok(Secret { text, file })
     }
 
-    /// Hexadecimal digits: safe in every configuration file and string literal.
+    /// The password: hexadecimal digits, which need no escapes in configuration files and string literals.
     pub(crate) fn reveal(&self) -> &str {
         &self.text
     }
 
-    /// The file as an option of a URL.
+    /// The URL option that names the file.
     pub(crate) fn option(&self) -> String {
         format!("&password-file={}", encoded(&self.file.display().to_string()))
     }

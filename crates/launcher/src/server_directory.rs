@@ -12,20 +12,21 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
-/// Where a private server stands when its user may not enter the directory that was asked for: on a
-/// disk, unlike /tmp, and open to every user.
+/// The directory for a private server whose user may not enter the requested directory. It is on a disk,
+/// unlike /tmp, and every user may enter it.
 pub const FALLBACK: &str = "/var/tmp";
 
-/// Where directories for Unix sockets are made: a path of a socket has at most 107 bytes.
+/// The directory in which directories for Unix sockets are made. Its path is short, because the path of a
+/// socket has at most 107 bytes.
 const SOCKETS: &str = "/tmp";
 
-/// The file in the directory that takes what the server says.
+/// The file in the server's directory to which its output goes.
 const LOG: &str = "server.log";
 
-/// The user of last resort.
+/// The user that is used if the product's own does not exist.
 pub(crate) const NOBODY: &str = "nobody";
 
-/// A user that a server runs as.
+/// The user as which a server runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct User {
     name: &'static str,
@@ -33,38 +34,46 @@ struct User {
     gid: u32,
 }
 
-/// A directory that was made, and removed again unless a supervisor does it.
+/// A server's directory. Dropping this removes the directory, unless somebody else does it.
 #[derive(Debug)]
 pub(crate) struct ServerDirectory {
     directory: PathBuf,
     fallback: Option<String>,
     user: Option<User>,
     pub(crate) port: u16,
-    kept: bool,
+    /// True if a supervisor or the caller removes the directory.
+    removed_by_other: bool,
 }
 
 impl ServerDirectory {
+    /// Makes a new directory for a private server.
     pub(crate) fn prepare(spec: &LaunchSpec) -> Result<ServerDirectory, String> {
         let user = unprivileged(spec.product.launcher().user)?;
         let name = format!("private-{}", spec.product.word());
-        let said = |error: NoCurrentDirectory| error.to_string();
+        let text = |error: NoCurrentDirectory| error.to_string();
         let parent = spec.directory.as_deref().unwrap_or(Path::new("."));
-        let mut directory = private_path(parent, &name).map_err(said)?;
+        let mut directory = private_path(parent, &name).map_err(text)?;
         let mut fallback = None;
         if let Some(user) = user
-            && let Some(closed) = closed_to(user, directory.parent().unwrap_or(Path::new("/")))
+            && let Some(denied) = first_denied(user, directory.parent().unwrap_or(Path::new("/")))
         {
-            directory = private_path(Path::new(FALLBACK), &name).map_err(said)?;
+            directory = private_path(Path::new(FALLBACK), &name).map_err(text)?;
             fallback = Some(format!(
-                "{} is closed to user {}, as which the server runs: it is in {FALLBACK}, and so is \
-                 its log; chmod o+x there, or name another directory",
-                closed.display(),
-                user.name
+                "user {}, as which the server runs, may not enter {}, so the server and its log are in \
+                 {FALLBACK}; use chmod o+x on that directory, or name another one",
+                user.name,
+                denied.display()
             ));
         }
         let created = fs::DirBuilder::new().mode(0o700).create(&directory);
         created.map_err(|error| format!("{} cannot be made: {error}", directory.display()))?;
-        let made = ServerDirectory { directory, fallback, user, port: free_port()?, kept: false };
+        let made = ServerDirectory {
+            directory,
+            fallback,
+            user,
+            port: free_port()?,
+            removed_by_other: false,
+        };
         if let Some(user) = user {
             let owned = chown(&made.directory, Some(user.uid), Some(user.gid));
             owned.map_err(|error| {
@@ -75,20 +84,20 @@ impl ServerDirectory {
         Ok(made)
     }
 
-    /// A directory of somebody else's, who removes it: only what stands below it becomes the user's.
+    /// A caller's directory, which the caller removes. Only what is made below it will belong to the user.
     pub(crate) fn attached(
         directory: &Path,
         user: &'static str,
     ) -> Result<ServerDirectory, String> {
         let user = unprivileged(user)?;
         if let Some(user) = user
-            && let Some(closed) = closed_to(user, directory)
+            && let Some(denied) = first_denied(user, directory)
         {
             return Err(format!(
-                "{} is closed to user {}, as which the server runs: chmod o+x there, or name another \
-                 directory",
-                closed.display(),
-                user.name
+                "user {}, as which the server runs, may not enter {}: use chmod o+x on that directory, or \
+                 name another one",
+                user.name,
+                denied.display()
             ));
         }
         Ok(ServerDirectory {
@@ -96,11 +105,11 @@ impl ServerDirectory {
             fallback: None,
             user,
             port: free_port()?,
-            kept: true,
+            removed_by_other: true,
         })
     }
 
-    /// A new folder in the directory, the user's own.
+    /// Makes a folder in the directory, owned by the user.
     pub(crate) fn folder(&self, name: &str) -> Result<(), String> {
         let path = self.at(name);
         let made = fs::DirBuilder::new().mode(0o700).create(&path);
@@ -111,7 +120,7 @@ impl ServerDirectory {
         owned.map_err(|error| format!("{} cannot be made: {error}", path.display()))
     }
 
-    /// A new file in the directory, the user's own, which nobody else can read.
+    /// Writes a new file in the directory, owned by the user, which no other user can read.
     pub(crate) fn write(&self, name: &str, text: &str) -> Result<PathBuf, String> {
         let path = self.at(name);
         let mut options = fs::OpenOptions::new();
@@ -127,7 +136,7 @@ impl ServerDirectory {
         Ok(path)
     }
 
-    /// A new directory for Unix sockets, which nobody but the server's user can enter. Its path is short
+    /// Makes a directory for Unix sockets, which only the server's user can enter. Its path is short,
     /// wherever the server's own directory is.
     pub(crate) fn sockets(&self) -> Result<PathBuf, String> {
         let failed = |path: &Path, error: std::io::Error| {
@@ -160,16 +169,17 @@ impl ServerDirectory {
         self.directory.join(name)
     }
 
-    /// The same as text.
+    /// The path of a name in the directory, as text.
     pub(crate) fn text(&self, name: &str) -> String {
         self.at(name).display().to_string()
     }
 
+    /// The file to which the server's output goes.
     pub(crate) fn log(&self) -> PathBuf {
         self.at(LOG)
     }
 
-    /// The user to name to a server that wants to hear it.
+    /// The name of the user, for a server that takes it as an option.
     pub(crate) fn user_name(&self) -> Option<&'static str> {
         self.user.map(|user| user.name)
     }
@@ -187,12 +197,12 @@ impl ServerDirectory {
         if output.status.success() {
             return Ok(());
         }
-        let said = String::from_utf8_lossy(&output.stderr);
-        let said: Vec<&str> = said.lines().filter(|line| !line.trim().is_empty()).collect();
-        Err(format!("{shown} failed ({}): {}", output.status, said.join(" | ")))
+        let messages = String::from_utf8_lossy(&output.stderr);
+        let lines: Vec<&str> = messages.lines().filter(|line| !line.trim().is_empty()).collect();
+        Err(format!("{shown} failed ({}): {}", output.status, lines.join(" | ")))
     }
 
-    /// The server's command, with what takes privileges and processors from it before it starts.
+    /// The server's command, preceded by the programs that reduce its privileges and restrict its processors.
     pub(crate) fn confined(&self, words: &[OsString], cpus: Option<&str>) -> Vec<OsString> {
         let mut all: Vec<OsString> = Vec::new();
         if let Some(cpus) = cpus {
@@ -208,12 +218,12 @@ impl ServerDirectory {
         all
     }
 
-    /// A supervisor removes the directory from now on.
-    pub(crate) fn is_kept(&mut self) {
-        self.kept = true;
+    /// Leaves the removal of the directory to a supervisor.
+    pub(crate) fn leave_to_supervisor(&mut self) {
+        self.removed_by_other = true;
     }
 
-    /// The directory, why it is another than was asked for, and the user.
+    /// The directory, why it is not the requested one, and the user.
     pub(crate) fn into_parts(mut self) -> (PathBuf, Option<String>, Option<&'static str>) {
         (self.directory.clone(), self.fallback.take(), self.user.map(|user| user.name))
     }
@@ -221,52 +231,55 @@ impl ServerDirectory {
 
 impl Drop for ServerDirectory {
     fn drop(&mut self) {
-        if !self.kept && fs::remove_dir_all(&self.directory).is_err() {
-            // The error that led here is being told; what stays bears our name and says whose it is.
+        if !self.removed_by_other && fs::remove_dir_all(&self.directory).is_err() {
+            // An earlier error is being reported; the name of the remaining directory shows who made it.
         }
     }
 }
 
-/// The user for a server where we are root: the product's own, or nobody; none where we are not root.
-fn unprivileged(wanted: &'static str) -> Result<Option<User>, String> {
+/// The user for a server if this process is root: the product's own, or nobody. `None` if it is not root.
+fn unprivileged(product_user: &'static str) -> Result<Option<User>, String> {
     if !rustix::process::geteuid().is_root() {
         return Ok(None);
     }
     let table = fs::read_to_string("/etc/passwd")
         .map_err(|error| format!("/etc/passwd cannot be read: {error}"))?;
-    let found = [wanted, NOBODY].into_iter().find_map(|name| in_table(&table, name));
+    let found = [product_user, NOBODY].into_iter().find_map(|name| user_in_table(&table, name));
     found.map(Some).ok_or_else(|| {
-        format!("servers refuse to run as root, and there is neither a user {wanted} nor {NOBODY}")
+        format!(
+            "servers refuse to run as root, and there is neither a user {product_user} nor {NOBODY}"
+        )
     })
 }
 
-fn in_table(table: &str, name: &'static str) -> Option<User> {
+/// The user with that name in the text of /etc/passwd.
+fn user_in_table(table: &str, name: &'static str) -> Option<User> {
     let fields = table.lines().map(|line| line.split(':').collect::<Vec<_>>());
     let line = fields.into_iter().find(|fields| fields.first() == Some(&name))?;
     let number = |field: usize| line.get(field)?.parse().ok();
     Some(User { name, uid: number(2)?, gid: number(3)? })
 }
 
-/// The first directory on the way down to `path` that a user may not enter.
-fn closed_to(user: User, path: &Path) -> Option<PathBuf> {
-    let mut ways: Vec<&Path> = path.ancestors().collect();
-    ways.reverse();
-    let closed = ways.into_iter().find(|way| {
-        fs::metadata(way).map_or(true, |found| {
-            let shift = if found.uid() == user.uid {
+/// The first directory on the path, from the root on, that a user may not enter.
+fn first_denied(user: User, path: &Path) -> Option<PathBuf> {
+    let mut directories: Vec<&Path> = path.ancestors().collect();
+    directories.reverse();
+    let denied = directories.into_iter().find(|directory| {
+        fs::metadata(directory).map_or(true, |metadata| {
+            let shift = if metadata.uid() == user.uid {
                 6
-            } else if found.gid() == user.gid {
+            } else if metadata.gid() == user.gid {
                 3
             } else {
                 0
             };
-            found.mode() >> shift & 1 == 0
+            metadata.mode() >> shift & 1 == 0
         })
     });
-    closed.map(Path::to_owned)
+    denied.map(Path::to_owned)
 }
 
-/// A port of loopback that nobody listens on now.
+/// A port of the loopback address on which nobody listens now.
 pub(crate) fn free_port() -> Result<u16, String> {
     let bound = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).and_then(|socket| socket.local_addr());
     bound
@@ -276,31 +289,31 @@ pub(crate) fn free_port() -> Result<u16, String> {
 
 #[cfg(test)]
 mod tests {
-    use super::{User, closed_to, in_table};
+    use super::{User, first_denied, user_in_table};
     use std::fs::{self, Permissions};
     use std::os::unix::fs::PermissionsExt;
 
     #[test]
     fn a_user_is_found_in_the_table_by_its_whole_name() {
         let table = "root:x:0:0::/:/bin/sh\nmysqlx:x:7:8::/:\nmysql:x:102:105:M:/n:/bin/false\n";
-        let user = in_table(table, "mysql").unwrap();
+        let user = user_in_table(table, "mysql").unwrap();
         assert_eq!((user.uid, user.gid), (102, 105));
-        assert_eq!(in_table(table, "nobody"), None);
+        assert_eq!(user_in_table(table, "nobody"), None);
     }
 
     #[test]
-    fn a_closed_directory_on_the_way_is_found() {
+    fn the_first_directory_that_a_user_may_not_enter_is_found() {
         let folder = tempfile::tempdir().unwrap();
-        let (shut, inner) = (folder.path().join("shut"), folder.path().join("shut/inner"));
+        let (closed, inner) = (folder.path().join("closed"), folder.path().join("closed/inner"));
         fs::create_dir_all(&inner).unwrap();
         for open in [folder.path(), inner.as_path()] {
             fs::set_permissions(open, Permissions::from_mode(0o755)).unwrap();
         }
-        fs::set_permissions(&shut, Permissions::from_mode(0o750)).unwrap();
-        // Nobody's numbers: neither owner nor group of what a test makes.
-        let stranger = User { name: "nobody", uid: 65_533, gid: 65_533 };
-        assert_eq!(closed_to(stranger, &inner), Some(shut.clone()));
-        fs::set_permissions(&shut, Permissions::from_mode(0o751)).unwrap();
-        assert_eq!(closed_to(stranger, &inner), None);
+        fs::set_permissions(&closed, Permissions::from_mode(0o750)).unwrap();
+        // Numbers that are neither owner nor group of the files that a test makes.
+        let other = User { name: "nobody", uid: 65_533, gid: 65_533 };
+        assert_eq!(first_denied(other, &inner), Some(closed.clone()));
+        fs::set_permissions(&closed, Permissions::from_mode(0o751)).unwrap();
+        assert_eq!(first_denied(other, &inner), None);
     }
 }

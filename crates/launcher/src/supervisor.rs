@@ -1,12 +1,12 @@
-//! The supervisor: a small process between us and a private server, which ends the server and removes its
-//! directory when we end, however we end.
+//! The supervisor: a small process that ends a private server and removes its directory when this process
+//! ends, in whatever way.
 //!
-//! It is a shell that holds the reading end of a pipe, of which we hold the only other end: when we drop
-//! that, or are killed, the read ends. The server is its child, so that the number it kills is never
-//! another's. (`PR_SET_PDEATHSIG` would not do: it follows the thread that started the server and not
-//! the process, is lost when the server changes its user, and removes no directory.) Both stand in a
-//! process group of their own, so that a Ctrl-C at the terminal reaches us first, and both see a cleared
-//! environment ([`child_process`]).
+//! It is a shell that reads from a pipe whose only writing end is in this process: when this process closes
+//! that end, or is killed, the read returns. The server is a child of the shell, so the process number that
+//! the shell kills cannot have been reused for another process. (`PR_SET_PDEATHSIG` would not suffice: it
+//! depends on the thread that started the server instead of the process, is reset when the server changes its
+//! user, and removes no directory.) Shell and server are in their own process group, so that a Ctrl-C at the
+//! terminal reaches only this process, and both get a cleared environment ([`child_process`]).
 
 use crate::child_process;
 use std::ffi::OsString;
@@ -15,8 +15,8 @@ use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, Stdio};
 
-/// Waits for a line, starts the server and says its number; waits for the end of its input, ends the
-/// server and removes the directory. Without that line it only removes.
+/// Waits for a line, starts the server and prints its process number; then waits for the end of its input,
+/// ends the server and removes the directory. Without that line it only removes the directory.
 const PRIVATE: &str = r#"
 directory=$1 stop=$2 sockets=$3
 shift 3
@@ -36,8 +36,8 @@ cd /
 rm -rf -- "$directory" ${sockets:+"$sockets"}
 "#;
 
-/// The same for a server on a directory of somebody else's, which stays; what is removed is the directory of
-/// its sockets.
+/// The same for a server on a caller's directory, which remains; the script removes the directory of the
+/// server's sockets.
 const ATTACHED: &str = r#"
 directory=$1 stop=$2 log=$3
 shift 3
@@ -54,7 +54,7 @@ fi
 rm -rf -- "$directory"
 "#;
 
-/// A server's supervisor; ends with what it keeps when dropped.
+/// A server's supervisor; dropping it ends the server and the supervisor.
 #[derive(Debug)]
 pub(crate) struct Supervisor {
     shell: Child,
@@ -62,8 +62,8 @@ pub(crate) struct Supervisor {
 }
 
 impl Supervisor {
-    /// Gives a directory to a supervisor, with the command of the server that is to stand there.
-    /// The directory of its sockets, if they are elsewhere, is removed with it.
+    /// Starts a supervisor for a private server's directory and that server's command. If the server's
+    /// sockets have another directory, the supervisor removes that one too.
     pub(crate) fn of(
         directory: &Path,
         sockets: Option<&Path>,
@@ -74,8 +74,8 @@ impl Supervisor {
         Supervisor::shell(PRIVATE, directory, stop, sockets, server)
     }
 
-    /// Starts a server on a directory that stays; what it says goes to a file. The directory of its sockets
-    /// is removed when it ends.
+    /// Starts a supervisor and its server, on a directory that remains. The server's output goes to the log
+    /// file; the directory of its sockets is removed when it ends.
     pub(crate) fn of_attached(
         sockets: &Path,
         log: &Path,
@@ -91,14 +91,14 @@ impl Supervisor {
         script: &str,
         directory: &Path,
         stop: &str,
-        beside: &Path,
+        third_argument: &Path,
         server: &[OsString],
     ) -> Result<Supervisor, String> {
         let shell = child_process::command("/bin/sh")
             .args(["-c", script, "syncline-keeper"])
             .arg(directory)
             .arg(stop)
-            .arg(beside)
+            .arg(third_argument)
             .args(server)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
@@ -111,11 +111,11 @@ impl Supervisor {
 
     /// Starts the server.
     pub(crate) fn serve(&mut self) -> Result<(), String> {
-        let asked = self.shell.stdin.as_mut().map(|input| input.write_all(b"\n"));
+        let written = self.shell.stdin.as_mut().map(|input| input.write_all(b"\n"));
         let mut line = String::new();
-        let said = self.shell.stdout.take().map(BufReader::new);
-        let read = said.map(|mut said| said.read_line(&mut line));
-        let number = match (asked, read) {
+        let output = self.shell.stdout.take().map(BufReader::new);
+        let read = output.map(|mut output| output.read_line(&mut line));
+        let number = match (written, read) {
             (Some(Ok(())), Some(Ok(_))) => line.trim().parse().ok(),
             _ => None,
         };
@@ -128,13 +128,13 @@ impl Supervisor {
         self.server
     }
 
-    /// True if the server has ended by itself: it is gone, or waits for the supervisor to notice.
+    /// True if the server has ended by itself.
     pub(crate) fn server_ended(&self) -> bool {
         has_ended(self.server)
     }
 }
 
-/// True if a process is gone, or waits for its parent to notice.
+/// True if a process no longer exists, or has ended and its parent has not waited for it yet.
 pub(crate) fn has_ended(process: u32) -> bool {
     let stat = std::fs::read_to_string(format!("/proc/{process}/stat"));
     stat.map_or(true, |stat| {
@@ -144,11 +144,11 @@ pub(crate) fn has_ended(process: u32) -> bool {
 }
 
 impl Supervisor {
-    /// Ends the server with its supervisor, who notices the end of one that is gone already.
+    /// Ends the server, unless it has ended already, and the supervisor.
     pub(crate) fn finish(&mut self) {
         drop(self.shell.stdin.take());
         if self.shell.wait().is_err() {
-            // Only a child that is not ours cannot be waited for; this one ends by itself.
+            // This cannot happen for a child process of this one, and the supervisor ends by itself.
         }
     }
 }

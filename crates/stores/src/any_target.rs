@@ -1,7 +1,7 @@
-//! Every built-in target as one type: an enum a role, written by one macro, so that the program
+//! Every built-in target as one type: an enum for each role, written by one macro, so that the program
 //! instantiates runner and workloads once and a call costs one branch.
 //!
-//! A new target is one line in the table at the foot of this file.
+//! A new target is one line in the table at the end of this file.
 
 use std::pin::Pin;
 use std::task::Waker;
@@ -13,7 +13,7 @@ use syncline_contract::{
 };
 use syncline_instrument::Nanos;
 
-/// A call under way that moves no row.
+/// A call in progress that moves no rows.
 type BoxedAnswer<'a, T> = Pin<Box<dyn Future<Output = TargetResult<T>> + 'a>>;
 
 macro_rules! targets {
@@ -28,14 +28,14 @@ macro_rules! targets {
         #[derive(Debug)]
         #[allow(
             clippy::large_enum_variant,
-            reason = "a session lives as long as its client and is never moved; a box would cost every call"
+            reason = "a session exists as long as its client and is never moved; a box would add cost to every call"
         )]
         pub enum AnySession {
             $($(#[$when])* #[doc = concat!("Of [`", stringify!($target), "`].")]
             $name(<$target as Target>::Session),)*
         }
 
-        /// A worker's part of one of the built-in targets.
+        /// A worker of one of the built-in targets.
         #[derive(Debug)]
         pub enum AnyWorker {
             $($(#[$when])* #[doc = concat!("Of [`", stringify!($target), "`].")]
@@ -62,8 +62,8 @@ macro_rules! targets {
             }
         }
 
-        /// The calls that move no row, boxed: a coroutine is compiled again in every crate that polls it, and
-        /// behind these calls is most of the code of every store.
+        /// The calls that move no rows, boxed: a coroutine is compiled again in every crate that polls
+        /// it, and these calls contain most of the code of every store.
         impl AnyTarget {
             #[inline(never)]
             fn boxed_meet(&self) -> BoxedAnswer<'_, ()> {
@@ -136,7 +136,7 @@ macro_rules! targets {
                     $($(#[$when])* (AnyTarget::$name(target), AnyWorker::$name(worker)) => {
                         Box::pin(async move { target.connect(plan, worker).await.map(AnySession::$name) })
                     })*
-                    _ => unreachable!("a worker's part is used with the target that made it"),
+                    _ => unreachable!("a worker is used with the target that created it"),
                 }
             }
         }

@@ -1,12 +1,11 @@
-//! The directory of a store that keeps several files: claimed before anything is written, refused if
-//! it is not ours, removed.
+//! The directory of a store with several files: claimed before anything is written, refused if it is
+//! unmanaged, removed.
 //!
-//! Ours is a directory in which the file [`MARK`] says which store stands there, or one that is free.
-//! Invariants:
-//! 1. Whoever holds the mark's lock, and only he, makes or removes what stands beside it.
-//! 2. Only the store's own names are removed; anything else in the directory refuses the claim.
-//! 3. What was not claimed is not removed, and a directory that was there before stays.
-//! 4. Whoever claims a private directory removes those that ended processes have left beside it.
+//! A directory is managed if its file [`MARK`] names the store, or if it is empty. Invariants:
+//! 1. Only the holder of the mark's lock creates or removes the other files.
+//! 2. Only the store's own names are removed; any other file in the directory makes the claim fail.
+//! 3. Unclaimed files are not removed, and a directory that existed before is kept.
+//! 4. Claiming a private directory removes those next to it that ended processes have left.
 
 use crate::error::Error;
 use crate::file_lock::FileLock;
@@ -19,16 +18,16 @@ use std::path::{Path, PathBuf};
 use syncline_contract::LogLocation;
 use syncline_vfs::{Disk, RealDisk};
 
-/// The file that says that a directory is ours, and whose lock says that it is in use.
+/// The file that marks a directory as managed, and whose lock shows that it is in use.
 const MARK: &str = "syncline-store";
 
-/// Where a store stands.
+/// The directory of a store.
 #[derive(Debug)]
 pub(crate) struct Directory {
     path: PathBuf,
-    /// The store's word, which stands in the mark.
+    /// The store's name in the mark.
     store: &'static str,
-    /// What the store makes in the directory, files and directories.
+    /// The names of the store's files and directories.
     names: &'static [&'static str],
     is_private: bool,
     claimed: Mutex<Option<Claim>>,
@@ -38,12 +37,12 @@ pub(crate) struct Directory {
 struct Claim {
     /// Keeps the mark locked while it is open.
     _mark: FileLock,
-    /// True if the directory was not there before.
+    /// True if the directory did not exist before.
     made: bool,
 }
 
 impl Directory {
-    /// Of a URL: at its path, or private in the current directory. Touches nothing.
+    /// From a URL: at its path, or private in the current directory. Changes nothing.
     pub(crate) fn of(
         url: &Url,
         listing: &Listing,
@@ -62,20 +61,20 @@ impl Directory {
         &self.path
     }
 
-    /// The directory that stands before and after the run, on the same disk.
+    /// The directory that exists before and after the run, on the same disk.
     pub(crate) fn log_place(&self) -> LogLocation {
         LogLocation::Directory(self.parent().to_owned())
     }
 
-    /// Refuses what [`Directory::claim`] would find to be somebody else's; touches nothing.
-    pub(crate) fn look(&self) -> io::Result<()> {
+    /// Refuses a directory that [`Directory::claim`] would refuse; changes nothing.
+    pub(crate) fn check(&self) -> io::Result<()> {
         match fs::symlink_metadata(&self.path) {
             Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
-            _ => self.refuse_foreign(),
+            _ => self.refuse_unmanaged(),
         }
     }
 
-    /// Makes the directory ours and free of the store's files, or says why not.
+    /// Claims the directory and removes the store's files, or returns why not.
     pub(crate) fn claim(&self) -> io::Result<()> {
         let mut claimed = self.claimed();
         if claimed.is_none() {
@@ -87,7 +86,7 @@ impl Directory {
         self.delete_store()
     }
 
-    /// Takes the directory with what stands in it; `false` if it is not there.
+    /// Claims the directory with its files; `false` if it does not exist.
     #[cfg(any(feature = "rocksdb", feature = "jdbc"))]
     pub(crate) fn adopt(&self) -> io::Result<bool> {
         let mut claimed = self.claimed();
@@ -97,13 +96,14 @@ impl Directory {
         Ok(claimed.is_some())
     }
 
-    /// Leaves the directory, with its mark, to whoever opens it next.
+    /// Keeps the directory, with its mark, for a later opening.
     #[cfg(any(feature = "rocksdb", feature = "jdbc"))]
-    pub(crate) fn let_go(&self) {
+    pub(crate) fn release(&self) {
         *self.claimed() = None;
     }
 
-    /// Syncs the names of what was made, so that a store that syncs its files only is found again.
+    /// Syncs the directory entries, so that a store that only syncs its files is found after a power
+    /// loss.
     pub(crate) fn sync_names(&self) -> io::Result<()> {
         for directory in [&self.path, self.parent()] {
             let synced = RealDisk.sync_directory(directory);
@@ -112,7 +112,7 @@ impl Directory {
         Ok(())
     }
 
-    /// Removes what was claimed; without a claim, nothing.
+    /// Removes a claimed directory; without a claim, nothing.
     pub(crate) fn remove(&self) -> io::Result<()> {
         let mut claimed = self.claimed();
         let Some(claim) = &*claimed else {
@@ -128,8 +128,8 @@ impl Directory {
         Ok(())
     }
 
-    /// Removes private directories of this store that ended processes have left. One that is locked, or holds
-    /// what is not ours, stays.
+    /// Removes private directories of this store that ended processes have left. One that is locked, or
+    /// contains files of others, is kept.
     fn sweep(&self) {
         for path in path::abandoned(&self.path, self.store) {
             let left = Directory {
@@ -141,7 +141,7 @@ impl Directory {
             };
             if let Ok(claim) = left.take() {
                 *left.claimed() = Some(Claim { made: true, ..claim });
-                // What cannot be removed is tried again by the next run.
+                // If it cannot be removed, the next run tries again.
                 drop(left.remove());
             }
         }
@@ -159,31 +159,31 @@ impl Directory {
         let made = match fs::create_dir(&self.path) {
             Ok(()) => true,
             Err(error) if error.kind() == ErrorKind::AlreadyExists && !self.is_private => false,
-            Err(error) => return Err(failed("make", &self.path, &error)),
+            Err(error) => return Err(failed("create", &self.path, &error)),
         };
-        let mark = self.refuse_foreign().and_then(|()| self.lock());
+        let mark = self.refuse_unmanaged().and_then(|()| self.lock());
         let mark = mark.inspect_err(|_| {
             if made {
-                // It was made a moment ago and is empty; if someone put a file there, it stays.
+                // It was created a moment ago and is empty; if it has a file by now, it stays.
                 drop(fs::remove_dir(&self.path));
             }
         })?;
         Ok(Claim { _mark: mark, made })
     }
 
-    /// What the mark of this store says.
+    /// The content of this store's mark.
     fn mark(&self) -> String {
         format!("syncline {} store\n", self.store)
     }
 
-    fn refuse_foreign(&self) -> io::Result<()> {
-        let looked = |error: io::Error| failed("look at", &self.path, &error);
+    fn refuse_unmanaged(&self) -> io::Result<()> {
+        let unreadable = |error: io::Error| failed("read", &self.path, &error);
         let mut there = Vec::new();
-        for entry in fs::read_dir(&self.path).map_err(looked)? {
-            there.push(entry.map_err(looked)?.file_name());
+        for entry in fs::read_dir(&self.path).map_err(unreadable)? {
+            there.push(entry.map_err(unreadable)?.file_name());
         }
         let is_known = |name: &&str| *name == MARK || self.names.contains(name);
-        let foreign = there.iter().find(|name| {
+        let other = there.iter().find(|name| {
             let name = name.to_str();
             name.as_ref().is_none_or(|name| !is_known(name))
         });
@@ -192,14 +192,14 @@ impl Directory {
             Err(error) if error.kind() == ErrorKind::NotFound => Vec::new(),
             Err(error) => return Err(failed("read", &self.path.join(MARK), &error)),
         };
-        // A mark alone and empty is one whose making was interrupted.
+        // An empty mark without other files is one whose creation was interrupted.
         let is_ours = mark == self.mark().as_bytes()
             || mark.is_empty() && there.iter().all(|name| name == MARK);
-        let foreign = foreign.or_else(|| there.first().filter(|_| !is_ours));
-        foreign.map_or(Ok(()), |name| {
+        let other = other.or_else(|| there.first().filter(|_| !is_ours));
+        other.map_or(Ok(()), |name| {
             let path = self.path.join(name);
             let what = "was not made by syncline as part of such a store";
-            let advice = "name a directory that is free, or remove it yourself";
+            let advice = "name an unused directory, or remove it yourself";
             let what = format!("{} {what}; {advice}", path.display());
             Err(io::Error::new(ErrorKind::AlreadyExists, what))
         })
@@ -208,7 +208,7 @@ impl Directory {
     /// Takes the mark's lock, and marks the directory.
     fn lock(&self) -> io::Result<FileLock> {
         let path = self.path.join(MARK);
-        let not = |error: io::Error| failed("make", &path, &error);
+        let not = |error: io::Error| failed("create", &path, &error);
         let mut lock = FileLock::at(&path).map_err(not)?.ok_or_else(|| {
             io::Error::other(format!("{} is in use by another run", self.path.display()))
         })?;
@@ -223,10 +223,10 @@ impl Directory {
 }
 
 impl Drop for Directory {
-    /// A private store goes with its target, also when a panic is what ends it: nobody knows its name.
+    /// Removes a private store with its target, also after a panic: its name is not known outside.
     fn drop(&mut self) {
         if self.is_private {
-            // There is nobody left to tell; whoever wants to know removes it before.
+            // The error has no receiver here; a caller that needs it removes the store before.
             drop(self.remove());
         }
     }
@@ -236,16 +236,16 @@ fn at(url: &Url, path: &str, listing: &Listing) -> Result<PathBuf, Error> {
     let malformed = |why| Error::Malformed { url: url.text.clone(), why, form: listing.form };
     let path = path::plain(path);
     if path.is_empty() || path.contains('\0') {
-        return Err(malformed("its path names no directory"));
+        return Err(malformed("its path does not name a directory"));
     }
     if path.starts_with("//") {
         return Err(malformed(
-            "two slashes leave open whether the path is absolute: write three before an absolute one",
+            "with two slashes it is unclear whether the path is absolute; use three for an absolute one",
         ));
     }
     let path = path::absolute(Path::new(path))?;
     let Some(directory) = path.parent() else {
-        return Err(malformed("its path names no directory of its own"));
+        return Err(malformed("its path does not name a separate directory"));
     };
     if !directory.is_dir() {
         let directory = directory.to_owned();
@@ -291,23 +291,23 @@ mod tests {
 
     // A.F1
     #[test]
-    fn what_an_ended_process_has_left_is_swept_unless_it_is_used_or_not_ours() {
+    fn leftovers_of_ended_processes_are_removed_unless_used_or_unmanaged() {
         let folder = tempfile::tempdir().unwrap();
         let store = |path: &Path| {
             fs::write(path.join(MARK), "syncline lmdb store\n").unwrap();
             fs::write(path.join("data.mdb"), "rows").unwrap();
         };
-        let [empty, full, used, strange] = [(); 4].map(|()| left(folder.path(), "lmdb", ended()));
-        for path in [&full, &used, &strange] {
+        let [empty, full, used, unmanaged] = [(); 4].map(|()| left(folder.path(), "lmdb", ended()));
+        for path in [&full, &used, &unmanaged] {
             store(path);
         }
-        fs::write(strange.join("letter"), "theirs").unwrap();
+        fs::write(unmanaged.join("letter"), "theirs").unwrap();
         let lock = File::open(used.join(MARK)).unwrap();
         lock.try_lock().unwrap();
         let directory = private(folder.path());
         directory.claim().unwrap();
         assert!(!empty.exists() && !full.exists());
-        assert!(used.join("data.mdb").exists() && strange.join("letter").exists());
-        assert!(strange.join("data.mdb").exists());
+        assert!(used.join("data.mdb").exists() && unmanaged.join("letter").exists());
+        assert!(unmanaged.join("data.mdb").exists());
     }
 }

@@ -1,5 +1,5 @@
-//! A store and the directory it stands in: opened when the tables are made, closed before the
-//! directory goes. Shared by the stores that are one handle over a directory of files.
+//! A store and its directory: opened when the tables are created, closed before the directory is removed.
+//! Shared by the stores that are one handle over a directory of files.
 
 use crate::directory::Directory;
 use parking_lot::{RwLock, RwLockReadGuard, RwLockWriteGuard};
@@ -13,7 +13,7 @@ pub(crate) struct DirectoryStore<T> {
 }
 
 impl<T> DirectoryStore<T> {
-    /// Of a store that is not open yet. Touches nothing.
+    /// A store that is not open yet. Changes nothing.
     pub(crate) fn new(directory: Directory) -> DirectoryStore<T> {
         let open = RwLock::new(None);
         DirectoryStore { open, directory }
@@ -29,7 +29,8 @@ impl<T> DirectoryStore<T> {
         self.open.read()
     }
 
-    /// Claims the directory and opens what `make` makes in it; leaves nothing behind if that fails.
+    /// Claims the directory and opens the store that `make` creates in it; leaves nothing behind if
+    /// that fails.
     pub(crate) fn create(&self, make: impl FnOnce() -> io::Result<T>) -> io::Result<()> {
         let mut open = self.opening();
         *open = None;
@@ -42,28 +43,29 @@ impl<T> DirectoryStore<T> {
         }
     }
 
-    /// Takes the directory as it is and opens what `open` finds in it; `false` if there is nothing.
+    /// Claims the directory unchanged and opens the store that `open` finds in it; `false` if there is
+    /// none.
     #[cfg(feature = "rocksdb")]
     pub(crate) fn reopen(&self, open: impl FnOnce() -> io::Result<Option<T>>) -> io::Result<bool> {
         let mut opened = self.opening();
         *opened = None;
         if self.directory.adopt()? {
-            *opened = open().inspect_err(|_| self.directory.let_go())?;
+            *opened = open().inspect_err(|_| self.directory.release())?;
         }
         if opened.is_none() {
-            self.directory.let_go();
+            self.directory.release();
         }
         Ok(opened.is_some())
     }
 
-    /// Closes the store and leaves its directory as it is.
+    /// Closes the store and keeps its directory.
     #[cfg(feature = "rocksdb")]
     pub(crate) fn keep(&self) {
         *self.opening() = None;
-        self.directory.let_go();
+        self.directory.release();
     }
 
-    /// Closes the store and removes what stands in its directory.
+    /// Closes the store and removes its files.
     pub(crate) fn remove(&self) -> io::Result<()> {
         *self.opening() = None;
         self.directory.remove()
@@ -80,7 +82,7 @@ impl<T> fmt::Debug for DirectoryStore<T> {
     }
 }
 
-/// Why nothing can be done with a store that is not open.
+/// The error for a store that is not open.
 pub(crate) fn not_created() -> io::Error {
-    io::Error::other("the store was not created yet")
+    io::Error::other("the store has not been created yet")
 }

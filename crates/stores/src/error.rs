@@ -1,91 +1,91 @@
-//! What can be wrong with a target's URL, each in one sentence.
+//! Errors of a target's URL, each in one sentence.
 
 use std::path::PathBuf;
 use syncline_contract::OptionError;
 use syncline_launcher::NoCurrentDirectory;
 
-/// Why no target could be made of a URL.
+/// Why a URL could not be opened.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
     /// No target has that name.
     #[error("there is no target \"{name}\"; there are: {known}")]
     UnknownTarget {
-        /// What was asked for.
+        /// The requested name.
         name: String,
-        /// The names there are.
+        /// The available names.
         known: String,
     },
-    /// A target of that name is not in this program.
+    /// A target of that name is not part of this build.
     #[error(
-        "target {name} is not in this program: build it with --features {feature} (docs/targets.md says \
-         what that needs)"
+        "target {name} is not in this program: build it with --features {feature} (docs/targets.md describes \
+         what that requires)"
     )]
     NotBuilt {
-        /// What was asked for.
+        /// The requested name.
         name: &'static str,
-        /// The feature that builds it in.
+        /// The feature that enables it.
         feature: &'static str,
     },
-    /// The text is not of the form of a URL of that target.
-    #[error("\"{url}\" is not a target: {why}; write {form}")]
+    /// The text does not have the form of a URL of that target.
+    #[error("\"{url}\" is not a target: {why}; use {form}")]
     Malformed {
-        /// What was given.
+        /// The given text.
         url: String,
-        /// What is wrong with it.
+        /// The error.
         why: &'static str,
         /// The right form.
         form: &'static str,
     },
-    /// Its options are not what the target takes.
+    /// Its options are not those of the target.
     #[error(transparent)]
     Options(#[from] OptionError),
-    /// Options that cannot hold together, or a word that the store cannot honour.
+    /// Options that exclude each other, or a setting that the store cannot honour.
     #[error("target {target} cannot honour {what}")]
     NotHonoured {
         /// The target.
         target: &'static str,
-        /// Which, and why, in words.
+        /// The setting, and why.
         what: String,
     },
-    /// The directory in which the store would stand is not there.
-    #[error("directory {directory} does not exist; make it first or name another")]
+    /// The parent directory of the store does not exist.
+    #[error("directory {directory} does not exist; create it first or name another")]
     DirectoryAbsent {
         /// The directory.
         directory: PathBuf,
     },
-    /// The current directory cannot be found out.
+    /// The current directory cannot be determined.
     #[error(transparent)]
     NoCurrentDirectory(#[from] NoCurrentDirectory),
-    /// A password was to come from an environment variable that is not there.
+    /// The environment variable for a password does not exist.
     #[error(
-        "the environment has no {name}, from which the URL takes a password by ${{{name}}}; set it"
+        "the URL takes a password by ${{{name}}}, but the environment variable {name} is not set"
     )]
     NoVariable {
         /// The variable.
         name: String,
     },
-    /// The file of a password cannot be read.
-    #[error("the password's file {path} cannot be read: {why}")]
+    /// The password file cannot be read.
+    #[error("the password file {path} cannot be read: {why}")]
     PasswordFile {
         /// The file.
         path: PathBuf,
-        /// The operating system's words.
+        /// The operating system's error.
         why: String,
     },
-    /// A connection string, a URI or a service of libpq's that cannot be used.
+    /// A connection string, a URI or a service of libpq that cannot be used.
     #[error("the connection string cannot be used: {why}")]
     Conninfo {
-        /// What is wrong, without any of its values.
+        /// The error, without any values.
         why: String,
     },
-    /// A schema's name that may not be ours.
+    /// A schema name that does not have our form.
     #[error(
-        "schema {name} cannot be used: a schema of ours is named syncline_ and lower case letters, \
-         digits and underscores, up to 63 in all"
+        "schema {name} cannot be used: a name consists of syncline_ and lower case letters, \
+         digits and underscores, 63 characters at most"
     )]
     SchemaName {
-        /// What was asked for.
+        /// The requested name.
         name: String,
     },
     /// A private server could not be started.

@@ -1,25 +1,25 @@
-//! The lock of a file, held until it is dropped.
+//! The lock on a file, held until it is dropped.
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
-/// Unlocked by name when dropped: a process that is being started has the file open until it runs its
-/// program, and a lock that only closing gave up with it.
+/// Unlocked explicitly when dropped: a child process has the file open between fork and exec, so
+/// closing it alone would not release the lock.
 #[derive(Debug)]
 pub(crate) struct FileLock(File);
 
 impl FileLock {
-    /// Takes the file's exclusive lock, if nobody else has it.
+    /// Takes the file's exclusive lock, if it is free.
     pub(crate) fn take(file: File) -> Result<FileLock, TryLockError> {
         file.try_lock()?;
         Ok(FileLock(file))
     }
 
-    /// Takes the lock of the file at that path, which is made if it is not there; none if another run has it.
-    /// Another run may remove the file between our opening and our locking it; what we hold then is a lock on
-    /// nothing, and we try again.
+    /// Takes the lock on the file at that path, which is created if needed; `None` if another run has
+    /// it. Another run may remove the file between opening and locking it; the lock is then on a
+    /// deleted file, so this tries again.
     pub(crate) fn at(path: &Path) -> io::Result<Option<FileLock>> {
         loop {
             let mut options = OpenOptions::new();
@@ -53,9 +53,10 @@ mod tests {
     use super::FileLock;
     use std::fs::File;
 
-    /// A store that was closed and opened again was in use by another run: a process was being started.
+    /// Regression: a store that was closed and reopened was in use by another run while a process was
+    /// being started.
     #[test]
-    fn a_lock_is_given_up_although_a_process_that_starts_has_the_file_open() {
+    fn a_lock_is_released_while_a_starting_process_has_the_file_open() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("lock");
         let mut held = FileLock::take(File::create(&path).unwrap()).unwrap();

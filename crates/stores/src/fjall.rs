@@ -1,14 +1,14 @@
 //! fjall: a log-structured merge tree behind a journal, written in Rust. See [`Fjall`].
 //!
-//! | word | what fjall is told of each batch | what a commit then does |
+//! | word | option of each batch | effect of a commit |
 //! |---|---|---|
 //! | `none` | no `PersistMode` | leaves its record in the buffer of the journal's writer, in memory |
 //! | `os` | `PersistMode::Buffer` | writes the record to the journal's file |
 //! | `data` | `PersistMode::SyncData` | and calls `fdatasync` |
 //! | `full` | `PersistMode::SyncAll` | and calls `fsync` |
 //!
-//! The sync is made under the journal's lock: a commit waits for that of another thread and shares
-//! nothing with it. Reads go through a snapshot, so that none sees half of a batch.
+//! The sync runs under the journal's lock: a commit waits for that of another thread and does not share
+//! its sync. Reads use a snapshot, so that none sees half of a batch.
 
 use crate::directory::Directory;
 use crate::directory_store::{DirectoryStore, not_created};
@@ -19,16 +19,16 @@ use std::io::{self, ErrorKind};
 use syncline_contract::key_value::{Change, KeyValue, KeyValueTarget, Pair, StoreInfo};
 use syncline_contract::{Durability, Order, Setting, options};
 
-/// fjall under the laboratory.
+/// fjall as a target.
 pub type FjallTarget = KeyValueTarget<Fjall>;
 
-/// The directory within ours that is fjall's own.
+/// fjall's own directory within the store's.
 const FOLDER: &str = "database";
 
-/// Of the crate, which does not say it; a test holds it to the lock file.
+/// The version of the crate, which it does not report; a test compares it with the lock file.
 const VERSION: &str = "3.1.13";
 
-/// The length of a key is kept in 16 bits.
+/// The length of a key is stored in 16 bits.
 const KEY_BYTES_MAX: usize = u16::MAX as usize;
 
 options! {
@@ -36,11 +36,11 @@ options! {
     #[derive(Debug)]
     struct Given {
         durability: Durability = "data",
-            "no PersistMode, Buffer, SyncData or SyncAll of each batch";
+            "no PersistMode, Buffer, SyncData or SyncAll for each batch";
     }
 }
 
-/// What `syncline list targets` shows.
+/// The entry in `syncline list targets`.
 pub(crate) const LISTING: &Listing = &Listing {
     name: "fjall",
     what: "fjall in this process, a directory",
@@ -48,7 +48,7 @@ pub(crate) const LISTING: &Listing = &Listing {
     options: Given::LISTING,
 };
 
-/// fjall as a store of keys and values, in one keyspace.
+/// fjall as a key-value store, in one keyspace.
 #[derive(Debug)]
 pub struct Fjall {
     durability: Durability,
@@ -60,7 +60,7 @@ struct Open {
     database: Database,
 }
 
-/// Opens what a `fjall:` URL names; touches nothing yet.
+/// Opens the target that a `fjall:` URL names, without touching its files.
 pub(crate) fn open(url: &Url) -> Result<FjallTarget, Error> {
     let given = url.given(LISTING)?;
     let store = Fjall {
@@ -80,7 +80,7 @@ impl Fjall {
         Ok(Open { rows, database })
     }
 
-    /// What each batch is told.
+    /// The option of each batch.
     fn mode(&self) -> Option<PersistMode> {
         match self.durability {
             Durability::None => None,
@@ -152,7 +152,7 @@ impl KeyValue for Fjall {
     }
 
     fn meet(&self) -> io::Result<()> {
-        self.home.directory().look()
+        self.home.directory().check()
     }
 
     fn create(&self) -> io::Result<()> {
@@ -168,7 +168,7 @@ impl KeyValue for Fjall {
         let open = open.as_ref().ok_or_else(not_created)?;
         let mut keys = changes.iter().map(|change| change.key.len());
         if let Some(bytes) = keys.find(|bytes| !(1..=KEY_BYTES_MAX).contains(bytes)) {
-            let what = format!("a key has {bytes} bytes, and fjall takes 1 to {KEY_BYTES_MAX}");
+            let what = format!("a key has {bytes} bytes, but fjall accepts 1 to {KEY_BYTES_MAX}");
             return Err(io::Error::new(ErrorKind::InvalidInput, what));
         }
         open.apply(changes, self.mode()).map_err(failure)

@@ -1,11 +1,11 @@
-//! Entries to the decoders of what servers send, for coverage-guided fuzzing: one function for each
-//! protocol, of any bytes.
+//! Entry points to the decoders of server messages for coverage-guided fuzzing: one function for each
+//! protocol, for arbitrary bytes.
 //!
-//! Each asserts what its decoders promise: no bytes make them panic; a length is never believed beyond the
-//! bytes that have come; what is decoded is no larger than they are.
+//! Each asserts what its decoders promise: no input makes them panic; a length field never makes them
+//! read beyond the received bytes; decoded values are no larger than the input.
 //!
-//! The module exists with the feature `fuzzing`, for the workspace in `fuzz/`, and in the crate's own tests,
-//! which run every seed and small changes of it. It is not part of the interface.
+//! The module exists with the feature `fuzzing`, for the workspace in `fuzz/`, and in the crate's own
+//! tests, which run every seed and small mutations of it. It is not part of the interface.
 
 pub use crate::etcd::fuzzing::etcd_answers;
 pub use crate::mysql::fuzzing::mysql_packets;
@@ -14,18 +14,18 @@ pub use crate::redis::fuzzing::redis_replies;
 
 use crate::{etcd, mysql, postgres, redis};
 
-/// A protocol's decoders under a name, with bytes to begin from.
+/// The decoders of a protocol, with seeds.
 #[derive(Clone, Copy, Debug)]
 pub struct Target {
-    /// The name of the program in `fuzz/` and of its folder of seeds.
+    /// The name of the program in `fuzz/` and of its seed directory.
     pub name: &'static str,
     /// Asserts what the decoders promise.
     pub run: fn(&[u8]),
-    /// What a server sends, in the form that `run` takes.
+    /// Messages of a server, in the form that `run` takes.
     pub seeds: fn() -> Vec<Vec<u8>>,
 }
 
-/// All of them.
+/// All fuzz targets.
 pub const TARGETS: [Target; 4] = [
     target("postgres_messages", postgres_messages, postgres::fuzzing::message_seeds),
     target("mysql_packets", mysql_packets, mysql::fuzzing::packet_seeds),
@@ -43,7 +43,7 @@ mod tests {
 
     // A.E6
     #[test]
-    fn what_a_server_sends_is_decoded_or_refused_and_so_are_small_changes_of_it() {
+    fn seeds_and_their_mutations_are_decoded_or_refused() {
         let mut random = fastrand::Rng::with_seed(27);
         for target in TARGETS {
             let seeds = (target.seeds)();
@@ -54,7 +54,7 @@ mod tests {
                     let mut changed = seed.clone();
                     for _ in 0..random.usize(1..4) {
                         let at = random.usize(..changed.len());
-                        // Lengths are hostile where their bytes are at an end.
+                        // Extreme bytes make hostile lengths.
                         changed[at] = match random.usize(..6) {
                             extreme @ 0..5 => [0, 1, 127, 128, 255][extreme],
                             _ => random.u8(..),

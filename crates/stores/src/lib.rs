@@ -1,7 +1,7 @@
-//! The stores under test: one file or folder a store, one line a store in two tables.
+//! The stores under test: one file or folder for each store, one line for each store in two tables.
 //!
-//! [`AnyTarget`] is every built-in store as one type; [`AnyTarget::open`] makes one of a URL, and
-//! [`listings`] says which URLs there are. Opening touches nothing: what a target makes, it makes in
+//! [`AnyTarget`] is every built-in store as one type; [`AnyTarget::open`] creates one from a URL, and
+//! [`listings`] lists the URLs. Opening changes nothing: a target creates its tables in
 //! [`Target::create`](syncline_contract::Target::create), and refuses there what is not its own.
 
 mod any_target;

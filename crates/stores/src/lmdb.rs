@@ -1,20 +1,20 @@
 //! LMDB, built from source: a copy-on-write tree in one memory-mapped file. See [`Lmdb`].
 //!
-//! | word | what LMDB is told | what a commit then does |
+//! | word | options of LMDB | effect of a commit |
 //! |---|---|---|
 //! | `none` | refused: a commit always writes its pages to the file | |
 //! | `os` | `MDB_NOSYNC` | writes pages and meta page, syncs nothing |
 //! | `data` | no flag | fdatasync after the pages, meta page through an `O_DSYNC` descriptor |
 //! | `full` | refused: LMDB has no such setting | |
 //!
-//! `MDB_NOMETASYNC` stands between: the pages are synced and the meta page is not, so that a power cut
-//! may undo the last commit. That is `os` at the price of a sync, and is not offered.
+//! `MDB_NOMETASYNC` is in between: the pages are synced and the meta page is not, so that a power loss
+//! may undo the last commit. That is `os` at the cost of a sync, and is not offered.
 //!
-//! One writer at a time: a commit of one thread waits for that of another and shares nothing with it.
+//! One writer at a time: a commit of one thread waits for that of another and does not share its sync.
 
 #![allow(
     unsafe_code,
-    reason = "opening a memory map is unsafe in Rust, whoever does it: the file must not change under it"
+    reason = "opening a memory map is always unsafe in Rust: the file must not change while it is mapped"
 )]
 
 use crate::directory::Directory;
@@ -28,13 +28,14 @@ use std::ops::Bound;
 use syncline_contract::key_value::{Change, KeyValue, KeyValueTarget, Pair, StoreInfo};
 use syncline_contract::{Durability, Order, Setting, options};
 
-/// LMDB under the laboratory.
+/// LMDB as a target.
 pub type LmdbTarget = KeyValueTarget<Lmdb>;
 
-/// What LMDB makes in its directory.
+/// The files that LMDB creates in its directory.
 const NAMES: &[&str] = &["data.mdb", "lock.mdb"];
 
-/// Threads that may read; a thread keeps its place in LMDB's table of 64 bytes each until it ends.
+/// The maximum number of reader threads; a thread keeps its slot of 64 bytes in LMDB's table until it
+/// ends.
 const READERS_MAX: u32 = 1 << 15;
 
 options! {
@@ -42,13 +43,13 @@ options! {
     #[derive(Debug)]
     struct Given {
         durability: Durability as "os or data" = "data",
-            "MDB_NOSYNC, or LMDB's default of two syncs a commit";
+            "MDB_NOSYNC, or LMDB's default of two syncs for each commit";
         map_mib: u64 = 65_536 in 1..=16_777_216,
-            "address space of the map, hence the most that the store holds";
+            "address space of the map, which limits the size of the store";
     }
 }
 
-/// What `syncline list targets` shows.
+/// The entry in `syncline list targets`.
 pub(crate) const LISTING: &Listing = &Listing {
     name: "lmdb",
     what: "LMDB in this process, a directory of two files",
@@ -56,7 +57,7 @@ pub(crate) const LISTING: &Listing = &Listing {
     options: Given::LISTING,
 };
 
-/// LMDB as a store of keys and values, in its unnamed database.
+/// LMDB as a key-value store, in its unnamed database.
 #[derive(Debug)]
 pub struct Lmdb {
     durability: Durability,
@@ -69,7 +70,7 @@ struct Open {
     rows: Database<'static, Bytes, Bytes>,
 }
 
-/// Opens what a `lmdb:` URL names; touches nothing yet.
+/// Opens the target that a `lmdb:` URL names, without touching its files.
 pub(crate) fn open(url: &Url) -> Result<LmdbTarget, Error> {
     let Given { durability, map_mib } = Given::read(&url.given(LISTING)?)?;
     let store = Lmdb {
@@ -84,10 +85,10 @@ fn honoured(durability: Durability) -> Result<Durability, Error> {
     let why = match durability {
         word @ (Durability::Os | Durability::Data) => return Ok(word),
         Durability::None => {
-            "durability=none: a commit always writes its pages to the file; the least is os"
+            "durability=none: a commit always writes its pages to the file; the minimum is os"
         }
         Durability::Full => {
-            "durability=full: it syncs by fdatasync and O_DSYNC only; the most is data"
+            "durability=full: LMDB only syncs by fdatasync and O_DSYNC; the maximum is data"
         }
     };
     Err(Error::NotHonoured { target: LISTING.name, what: why.to_owned() })
@@ -100,12 +101,12 @@ impl Lmdb {
         options.map_size((self.map_mib as usize) << 20);
         options.max_readers(READERS_MAX);
         if self.durability == Durability::Os {
-            // SAFETY: the flag leaves out syncs; what a power cut may then do to the file concerns
-            // no store here, since each is made anew.
+            // SAFETY: the flag omits syncs; the effect of a power loss on the file does not matter
+            // here, since each store is created anew.
             unsafe { options.flags(EnvFlags::NO_SYNC) };
         }
-        // SAFETY: the directory is ours by a lock that we hold, and its files are made anew, so that
-        // nothing but LMDB changes what is under the map.
+        // SAFETY: we hold the lock of the directory, and its files are created anew, so that only LMDB
+        // changes the mapped file.
         let environment = unsafe { options.open(self.home.directory().path()) }.map_err(failed)?;
         let write = environment.write_txn().map_err(failed)?;
         let rows = environment.create_databases_and_commit(write, |opener, write| {
@@ -122,7 +123,7 @@ impl Lmdb {
             heed::Error::Io(error) => error,
             heed::Error::Mdb(MdbError::MapFull) => {
                 let map_mib = self.map_mib;
-                let what = format!("its map of {map_mib} MiB is full; give it a larger map_mib");
+                let what = format!("its map of {map_mib} MiB is full; set a larger map_mib");
                 io::Error::new(ErrorKind::StorageFull, what)
             }
             heed::Error::Mdb(MdbError::ReadersFull) => {
@@ -139,7 +140,7 @@ impl Open {
         if key.len() <= bytes_max {
             return Ok(());
         }
-        let what = format!("a key has {} bytes, and LMDB takes {bytes_max}", key.len());
+        let what = format!("a key has {} bytes, but LMDB accepts at most {bytes_max}", key.len());
         Err(io::Error::new(ErrorKind::InvalidInput, what))
     }
 
@@ -174,17 +175,17 @@ impl Open {
         }
     }
 
-    /// The word that the flags in force deserve, and the sentence that says so.
+    /// The durability that the flags in force provide, and the sentence that explains it.
     fn evidence(&self) -> (Durability, String) {
         let Ok(flags) = self.environment.get_flags() else {
-            let what = "mdb_env_get_flags failed, so that nothing is known of its syncs";
+            let what = "mdb_env_get_flags failed, so nothing is known about its syncs";
             return (Durability::Os, what.to_owned());
         };
-        let said = format!("mdb_env_get_flags answers {flags:#x}:");
+        let said = format!("mdb_env_get_flags returns {flags:#x}:");
         let (durability, what) = if flags & EnvFlags::NO_SYNC.bits() != 0 {
             (Durability::Os, "MDB_NOSYNC is set, a commit syncs nothing")
         } else if flags & EnvFlags::NO_META_SYNC.bits() != 0 {
-            let what = "MDB_NOMETASYNC is set, a power cut may undo the last commit";
+            let what = "MDB_NOMETASYNC is set, a power loss may undo the last commit";
             (Durability::Os, what)
         } else {
             let what = "neither MDB_NOSYNC nor MDB_NOMETASYNC is set, so that each commit calls \
@@ -198,7 +199,7 @@ impl Open {
 
 impl KeyValue for Lmdb {
     fn about(&self) -> StoreInfo {
-        let asked = "asked for by its flags, and read back after the store was opened";
+        let asked = "set by its flags, and read back after the store is opened";
         let (durability, durability_evidence) = match &*self.home.opened() {
             Some(open) => open.evidence(),
             None => (self.durability, asked.to_owned()),
@@ -214,7 +215,7 @@ impl KeyValue for Lmdb {
     }
 
     fn meet(&self) -> io::Result<()> {
-        self.home.directory().look()
+        self.home.directory().check()
     }
 
     fn create(&self) -> io::Result<()> {

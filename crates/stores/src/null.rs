@@ -1,13 +1,13 @@
-//! The null target: answers at once with rows of the right kinds and keeps nothing, so that a run on
+//! The null target: answers at once with rows of the right kinds and stores nothing, so that a run on
 //! it measures the laboratory itself.
 //!
-//! A get answers one row, a scan with a fixed limit as many rows as it asks for (at most
-//! [`ROWS_MAX`]), any other read one row. The rows are made once a worker, when its first session
-//! connects, so that a thousand sessions stay small; a read then costs two moves in a queue. Writes
-//! and commits succeed without looking at their values.
+//! A get returns one row, a scan with a fixed limit as many rows as its limit (at most [`ROWS_MAX`]),
+//! any other read one row. The rows are created once for each worker, when its first session connects,
+//! so that a thousand sessions remain small; a read then costs two moves in a queue. Writes and commits
+//! succeed without reading their values.
 //!
-//! With a delay each commit keeps its thread busy for that long: a store of known cost, by which
-//! measurements and comparisons can be tested.
+//! With a delay, each commit keeps its thread busy for that time: a store of known cost, to test
+//! measurements and comparisons.
 
 use crate::error::Error;
 use crate::url::{Listing, Url};
@@ -20,10 +20,10 @@ use syncline_contract::{
 };
 use syncline_instrument::{Nanos, clock};
 
-/// The most rows one answer holds.
+/// The maximum number of rows of an answer.
 pub const ROWS_MAX: u64 = 1_000;
 
-/// The most bytes of an answered text or bytes value.
+/// The maximum length of a returned text or bytes value.
 const BYTES_MAX: usize = 100;
 
 const FILLER: &str = "the null target answers this text to whoever asks for one, whatever was written before; keeps none..";
@@ -31,7 +31,7 @@ const FILLER: &str = "the null target answers this text to whoever asks for one,
 /// The target that does nothing.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Null {
-    /// How long each commit keeps its thread busy, nanoseconds.
+    /// How long each commit keeps its thread busy, in nanoseconds.
     pub delay_ns: Nanos,
 }
 
@@ -51,13 +51,13 @@ pub(crate) const LISTING: &Listing = &Listing {
     options: Given::LISTING,
 };
 
-/// Opens what a `null:` URL names.
+/// Opens the target that a `null:` URL names.
 pub(crate) fn open(url: &Url) -> Result<Null, Error> {
     let given = url.given(LISTING)?;
     if url.path.as_ref().is_some_and(|path| !path.is_empty()) {
         return Err(Error::Malformed {
             url: url.text.clone(),
-            why: "the null target keeps nothing, so it has no path",
+            why: "the null target stores nothing, so it has no path",
             form: LISTING.form,
         });
     }
@@ -126,10 +126,10 @@ impl Target for Null {
     }
 }
 
-/// The answer of each operation of a plan; none for a write.
+/// The answer of each operation of a plan; `None` for a write.
 type Answers = Rc<[Option<Rows>]>;
 
-/// What the sessions of one worker share; a worker belongs to one run, hence to one plan.
+/// The state that the sessions of one worker share; a worker belongs to one run, and so to one plan.
 #[derive(Debug, Default)]
 pub struct NullWorker {
     answers: OnceCell<Answers>,
@@ -162,7 +162,7 @@ impl Session for NullSession {
         let oldest = self.waiting.pop();
         let rows = oldest.and_then(|operation| self.answers[operation].as_ref());
         rows.ok_or_else(|| {
-            Failure::new(FailureKind::Statement, "no question waits for an answer").into()
+            Failure::new(FailureKind::Statement, "no operation is waiting for an answer").into()
         })
     }
 
@@ -185,7 +185,7 @@ impl Session for NullSession {
     }
 }
 
-/// Keeps the thread busy for that long.
+/// Keeps the thread busy for that time.
 #[cold]
 fn spin(length_ns: Nanos) {
     let until = clock::now().saturating_add(length_ns);
@@ -194,7 +194,7 @@ fn spin(length_ns: Nanos) {
     }
 }
 
-/// What an operation answers; none if it is a write.
+/// The answer of an operation; `None` for a write.
 fn answer(plan: &Plan, action: &Action) -> Option<Rows> {
     if action.writes() {
         return None;
@@ -220,7 +220,7 @@ fn row_count(action: &Action) -> u64 {
     }
 }
 
-/// The most bytes of each answered column.
+/// The maximum length of each returned column.
 fn bytes_max(plan: &Plan, action: &Action) -> Vec<usize> {
     let of = |table: TableId, column: usize| {
         let declared = plan.tables()[table.0].columns[column].bytes_max;
@@ -237,8 +237,8 @@ fn bytes_max(plan: &Plan, action: &Action) -> Vec<usize> {
             })
             .collect(),
         Action::Sorted { path, column, .. } => vec![of(path.table, column.0)],
-        // The least and greatest of a text column answer a text, of whatever length; a statement of a
-        // user's answers a number.
+        // The minimum and maximum of a text column return a text of any length; a user's statement
+        // returns a number.
         Action::Aggregate { .. } | Action::Statement { .. } => vec![BYTES_MAX],
         Action::Insert { .. }
         | Action::Put { .. }
@@ -273,14 +273,14 @@ mod tests {
     use syncline_instrument::clock;
 
     #[test]
-    fn it_conforms_in_what_a_store_without_rows_can() {
+    fn it_conforms_as_a_store_without_rows() {
         let outcome = conforms(Null::default);
         assert!(outcome.findings.is_empty(), "{outcome}");
         assert!(outcome.tested.contains(&"answers have the declared kinds"));
     }
 
     #[test]
-    fn it_says_that_it_keeps_nothing() {
+    fn it_reports_that_nothing_is_stored() {
         let evidence = block_on(&(), Null::default().evidence()).unwrap();
         assert_eq!(evidence.durability.word(), "none");
         assert!(!Null::default().capabilities().keeps_rows);
@@ -300,7 +300,7 @@ mod tests {
     }
 
     #[test]
-    fn a_scan_answers_as_many_rows_as_its_limit_in_the_length_of_its_columns() {
+    fn a_scan_returns_as_many_rows_as_its_limit() {
         let mut plan = Plan::new();
         let table = Table::new("t").column("id", Kind::Int).text("short", 7).key(&["id"]);
         let table = plan.table(table);
@@ -322,7 +322,7 @@ mod tests {
                 assert!(matches!(answer.row(0).value(1), Value::Text(text) if text.len() == 7));
                 session.commit().await.unwrap();
             }
-            assert!(session.receive().await.is_err(), "nothing was asked");
+            assert!(session.receive().await.is_err(), "no operation is pending");
         });
     }
 }

@@ -1,9 +1,9 @@
-//! The files that a process of this machine holds open, by its own descriptors.
+//! The files that a process on this machine holds open, from its descriptors.
 
 use std::fs;
 use std::path::PathBuf;
 
-/// Descriptors and paths; none if they are not ours to see.
+/// Descriptors and paths; empty if they are not visible to this user.
 pub(crate) fn open_files(process: u32) -> Vec<(String, PathBuf)> {
     let folder = fs::read_dir(format!("/proc/{process}/fd"));
     let entries = folder.into_iter().flatten().flatten();

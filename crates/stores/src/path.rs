@@ -1,4 +1,4 @@
-//! Where a store stands: the path of a URL, or a private place in the current directory; its files.
+//! Paths of stores: the path of a URL, or a private one in the current directory.
 
 use crate::error::Error;
 use std::fs;
@@ -8,26 +8,27 @@ use std::path::{Path, PathBuf};
 use syncline_contract::{Failure, FailureKind, TargetResult};
 use syncline_launcher::private_path;
 
-/// The path behind a URL's colon: of `///data/x.db`, as other programs write an absolute path, `/data/x.db`.
+/// The path after a URL's colon; `///data/x.db`, as other programs write an absolute path, means
+/// `/data/x.db`.
 pub(crate) fn plain(path: &str) -> &str {
     let absolute = path.strip_prefix("//").filter(|rest| rest.starts_with('/'));
     absolute.filter(|rest| !rest.starts_with("//")).unwrap_or(path)
 }
 
-/// A path that stays the same wherever the process goes.
+/// An absolute path, independent of the current directory.
 pub(crate) fn absolute(path: &Path) -> Result<PathBuf, Error> {
     Ok(syncline_launcher::absolute(path)?)
 }
 
-/// A path in the current directory that no other store of this process has, nor one of another
-/// process: `.syncline-<store>-<pid>-<n>`.
+/// A path in the current directory that is unique among stores and processes:
+/// `.syncline-<store>-<pid>-<n>`.
 pub(crate) fn private(store: &str) -> Result<PathBuf, Error> {
     Ok(private_path(Path::new("."), store)?)
 }
 
-/// Private directories of a store, beside that path, whose processes are gone: one that a signal ended before
-/// it could remove them (SIGXFSZ, SIGXCPU, SIGKILL). Ours alone are named; that nobody in another container
-/// uses one is for its lock to say.
+/// Private directories of a store next to that path whose processes have ended: a signal ended them
+/// before they could remove them (SIGXFSZ, SIGXCPU, SIGKILL). Only directories of this user are
+/// returned; whether a process in another container uses one is checked by its lock.
 pub(crate) fn abandoned(path: &Path, store: &str) -> Vec<PathBuf> {
     let prefix = format!(".syncline-{store}-");
     let own = rustix::process::geteuid().as_raw();
@@ -46,7 +47,7 @@ pub(crate) fn abandoned(path: &Path, store: &str) -> Vec<PathBuf> {
     entries.map(|entry| entry.path()).filter(is_left).collect()
 }
 
-/// Removes a file, if it is there.
+/// Removes a file, if it exists.
 pub(crate) fn delete(path: &Path) -> TargetResult<()> {
     match fs::remove_file(path) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => {
@@ -56,7 +57,7 @@ pub(crate) fn delete(path: &Path) -> TargetResult<()> {
     }
 }
 
-/// What a file or a directory refused.
+/// A failure for an operation on a file or a directory.
 pub(crate) fn failed(doing: &str, path: &Path, error: &io::Error) -> Failure {
     let kind = match error.kind() {
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => FailureKind::DiskFull,
@@ -71,7 +72,7 @@ pub(crate) mod tests {
     use std::fs;
     use std::path::{Path, PathBuf};
 
-    /// The number of a process that has ended.
+    /// The id of a process that has ended.
     pub(crate) fn ended() -> u32 {
         let mut child = std::process::Command::new("true").spawn().unwrap();
         let number = child.id();
@@ -79,7 +80,7 @@ pub(crate) mod tests {
         number
     }
 
-    /// A directory as a process has left it there.
+    /// A directory that a process has left.
     pub(crate) fn left(folder: &Path, store: &str, process: u32) -> PathBuf {
         let path = folder.join(format!(".syncline-{store}-{process}-0"));
         fs::create_dir(&path).unwrap();
@@ -88,7 +89,7 @@ pub(crate) mod tests {
 
     // A.F1
     #[test]
-    fn only_directories_of_ours_and_of_ended_processes_are_abandoned() {
+    fn only_own_directories_of_ended_processes_are_abandoned() {
         let folder = tempfile::tempdir().unwrap();
         let gone = left(folder.path(), "lmdb", ended());
         left(folder.path(), "lmdb", std::process::id());

@@ -9,9 +9,9 @@ use syncline_launcher::{LaunchSpec, Product, bytes, jvm_options, processors};
 const OPTIONS: &[OptionListing] = &[
     OptionListing {
         name: "durability",
-        takes: "none, os, data or full, of those that the product has",
+        takes: "none, os, data or full, if the product supports it",
         default: "data",
-        meaning: "the server's settings are for it, and read back",
+        meaning: "the server is configured for it, and its settings are read back",
     },
     OptionListing {
         name: "cache",
@@ -29,28 +29,28 @@ const OPTIONS: &[OptionListing] = &[
         name: "jvm",
         takes: "options of a JVM with commas between, as -XX:TieredStopAtLevel=1,-Xmx1g",
         default: "the JVM's own",
-        meaning: "hands them to the JVM that the server runs in",
+        meaning: "passed to the JVM that the server runs in",
     },
 ];
 
-/// The launch spec of a URL `PRODUCT:private?options`; none if it is not of that form. What neither the
-/// server nor its target can honour is refused here, before anything is started.
+/// The launch spec of a URL `PRODUCT:private?options`; `None` if it does not have that form. Options
+/// that neither the server nor its target supports are refused here, before anything is started.
 pub fn launch_spec(url: &str) -> Option<Result<LaunchSpec, Error>> {
     let place = url.split_once('?').map_or(url, |(place, _)| place);
     let (name, path) = place.split_once(':')?;
     let product = Product::from_word(name).filter(|_| path == "private")?;
-    let wanted = parse(product, url).and_then(|wanted| {
-        wanted.fits()?;
-        // What is handed on is the target's to refuse; opening touches nothing.
-        AnyTarget::open(&wanted.url_of_none())?;
-        Ok(wanted)
+    let spec = parse(product, url).and_then(|spec| {
+        spec.check_supported()?;
+        // The other options are checked by the target; opening it changes nothing.
+        AnyTarget::open(&spec.url_of_none())?;
+        Ok(spec)
     });
-    Some(wanted)
+    Some(spec)
 }
 
 fn parse(product: Product, url: &str) -> Result<LaunchSpec, Error> {
     let url = Url::parse(url)?;
-    let (own, handed_on): (Vec<_>, Vec<_>) = url
+    let (own, target_options): (Vec<_>, Vec<_>) = url
         .pairs
         .into_iter()
         .partition(|(name, _)| OPTIONS.iter().any(|option| option.name == name));
@@ -68,7 +68,7 @@ fn parse(product: Product, url: &str) -> Result<LaunchSpec, Error> {
         cache_bytes: given.parsed("cache", bytes)?,
         cpus: given.parsed("cpus", processors)?,
         jvm: given.parsed("jvm", jvm_options)?.unwrap_or_default(),
-        handed_on,
+        target_options,
         ..LaunchSpec::new(product)
     })
 }
@@ -80,19 +80,19 @@ mod tests {
     use syncline_launcher::Product;
 
     #[test]
-    fn a_private_url_says_what_is_wanted_and_hands_the_rest_on() {
+    fn a_private_url_is_parsed_and_passes_other_options_on() {
         let url = "postgres:private?durability=os&cache=512m&cpus=0-1&isolation=serializable";
-        let wanted = launch_spec(url).unwrap().unwrap();
-        assert_eq!(wanted.product, Product::Postgres);
-        assert_eq!(wanted.durability, Durability::Os);
-        assert_eq!(wanted.cache_bytes, Some(512 << 20));
-        assert_eq!(wanted.cpus.as_deref(), Some("0-1"));
-        let target = wanted.url_of_none();
+        let spec = launch_spec(url).unwrap().unwrap();
+        assert_eq!(spec.product, Product::Postgres);
+        assert_eq!(spec.durability, Durability::Os);
+        assert_eq!(spec.cache_bytes, Some(512 << 20));
+        assert_eq!(spec.cpus.as_deref(), Some("0-1"));
+        let target = spec.url_of_none();
         assert!(target.ends_with("?durability=os&isolation=serializable"), "{target}");
     }
 
     #[test]
-    fn what_cannot_be_honoured_is_refused_before_a_server_is_started() {
+    fn unsupported_options_are_refused_before_a_server_is_started() {
         for (url, why) in [
             ("mariadb:private?durability=full", "durability=full"),
             ("redis:private?durability=full", "durability=full"),
@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn other_urls_are_nobodys_private_server() {
+    fn other_urls_are_not_private_servers() {
         for url in ["postgres://host/private", "sqlite:private", "postgres", "postgres:privates"] {
             assert!(launch_spec(url).is_none(), "{url}");
         }
@@ -128,7 +128,7 @@ mod tests {
     #[test]
     fn options_of_a_jvm_come_with_commas_in_a_url() {
         let url = "derby:private?jvm=-XX:TieredStopAtLevel=1,-Xint&cpus=0";
-        let wanted = parse(Product::Derby, url).unwrap();
-        assert_eq!(wanted.jvm, ["-XX:TieredStopAtLevel=1", "-Xint"]);
+        let spec = parse(Product::Derby, url).unwrap();
+        assert_eq!(spec.jvm, ["-XX:TieredStopAtLevel=1", "-Xint"]);
     }
 }

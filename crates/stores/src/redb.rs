@@ -1,14 +1,15 @@
 //! redb: a copy-on-write tree in one file, written in Rust. See [`Redb`].
 //!
-//! | word | what redb is told of each transaction | what a commit then does |
+//! | word | option of each transaction | effect of a commit |
 //! |---|---|---|
 //! | `none` | `Durability::None` | changes its memory; a later synced commit would write it |
 //! | `os` | refused: redb has no such level | |
 //! | `data` | `Durability::Immediate` | writes its pages, then one `fdatasync` |
 //! | `full` | refused: redb calls `fdatasync` only | |
 //!
-//! redb's two-phase commit, which syncs twice against those who choose the data, stays off as it is by
-//! default. One writer at a time: a commit waits for that of another thread and shares nothing with it.
+//! redb's two-phase commit, a second sync that protects against malicious data, stays off, which is its
+//! default. One writer at a time: a commit waits for that of another thread and does not share its
+//! sync.
 
 use crate::directory::Directory;
 use crate::directory_store::{DirectoryStore, not_created};
@@ -19,13 +20,13 @@ use std::io::{self, ErrorKind};
 use syncline_contract::key_value::{Change, KeyValue, KeyValueTarget, Pair, StoreInfo};
 use syncline_contract::{Durability, Order, options};
 
-/// redb under the laboratory.
+/// redb as a target.
 pub type RedbTarget = KeyValueTarget<Redb>;
 
-/// The one file that redb makes.
+/// The one file that redb creates.
 const FILE: &str = "store.redb";
 
-/// Of the crate, which does not say it; a test holds it to the lock file.
+/// The version of the crate, which it does not report; a test compares it with the lock file.
 const VERSION: &str = "4.4.0";
 
 const ROWS: TableDefinition<'_, &[u8], &[u8]> = TableDefinition::new("rows");
@@ -35,11 +36,11 @@ options! {
     #[derive(Debug)]
     struct Given {
         durability: Durability as "none or data" = "data",
-            "Durability::None or Durability::Immediate of each transaction";
+            "Durability::None or Durability::Immediate for each transaction";
     }
 }
 
-/// What `syncline list targets` shows.
+/// The entry in `syncline list targets`.
 pub(crate) const LISTING: &Listing = &Listing {
     name: "redb",
     what: "redb in this process, a directory of one file",
@@ -47,14 +48,14 @@ pub(crate) const LISTING: &Listing = &Listing {
     options: Given::LISTING,
 };
 
-/// redb as a store of keys and values, in one table.
+/// redb as a key-value store, in one table.
 #[derive(Debug)]
 pub struct Redb {
     durability: Durability,
     home: DirectoryStore<Database>,
 }
 
-/// Opens what a `redb:` URL names; touches nothing yet.
+/// Opens the target that a `redb:` URL names, without touching its files.
 pub(crate) fn open(url: &Url) -> Result<RedbTarget, Error> {
     let store = Redb {
         durability: honoured(Given::read(&url.given(LISTING)?)?.durability)?,
@@ -67,9 +68,9 @@ fn honoured(durability: Durability) -> Result<Durability, Error> {
     let why = match durability {
         word @ (Durability::None | Durability::Data) => return Ok(word),
         Durability::Os => {
-            "durability=os: a commit syncs, or stays in its memory; choose none or data"
+            "durability=os: a commit is synced or stays in redb's memory; use none or data"
         }
-        Durability::Full => "durability=full: it syncs by fdatasync only; the most is data",
+        Durability::Full => "durability=full: redb only syncs by fdatasync; the maximum is data",
     };
     Err(Error::NotHonoured { target: LISTING.name, what: why.to_owned() })
 }
@@ -78,7 +79,7 @@ impl Redb {
     fn make(&self) -> io::Result<Database> {
         let made = Database::create(self.home.directory().path().join(FILE));
         let made = made.map_err(failure)?;
-        // The table is made here, so that a read before the first row finds it.
+        // The table is created here, so that a read before the first row finds it.
         let write = made.begin_write().map_err(failure)?;
         write.open_table(ROWS).map_err(failure)?;
         write.commit().map_err(failure)?;
@@ -156,7 +157,7 @@ impl KeyValue for Redb {
     }
 
     fn meet(&self) -> io::Result<()> {
-        self.home.directory().look()
+        self.home.directory().check()
     }
 
     fn create(&self) -> io::Result<()> {

@@ -1,4 +1,4 @@
-//! The table of stores: what a URL's first word opens, and what a listing shows.
+//! The table of stores: which target a URL's scheme opens, and the entries of listings.
 //!
 //! A new target is one line here and one in `any_target.rs`.
 
@@ -55,15 +55,15 @@ const STORES: &[Store] = &[
     Store { listing: jdbc::LISTING, open: |url| jdbc::open(url).map(AnyTarget::Jdbc) },
 ];
 
-/// Names that ask for encryption, and the targets that they open.
+/// Schemes that request encryption, and their targets.
 const ENCRYPTED: [(&str, &str); 2] = [("rediss", "redis"), ("etcds", "etcd")];
 
-/// Every target there is.
+/// All built-in targets.
 pub fn listings() -> impl ExactSizeIterator<Item = &'static Listing> {
     STORES.iter().map(|store| store.listing)
 }
 
-/// Targets that a program need not have, and the features that build them in.
+/// Optional targets, and the features that enable them.
 const FEATURES: [(&str, &str); 5] = [
     ("lmdb", "syncline-stores/lmdb"),
     ("redb", "syncline-stores/redb"),
@@ -73,7 +73,7 @@ const FEATURES: [(&str, &str); 5] = [
 ];
 
 impl AnyTarget {
-    /// The target of a URL. Touches nothing yet: what it needs, it makes when it is created.
+    /// Opens the target of a URL without changing anything: it creates its tables later, in `create`.
     pub fn open(url: &str) -> Result<AnyTarget, Error> {
         let url = libpq::as_url(url)?;
         let url = expanded(&url, |name| std::env::var(name).ok())?;
@@ -103,14 +103,14 @@ impl From<OpenedSqlite> for AnyTarget {
     }
 }
 
-/// Why this program has no target of that name.
+/// The error for a target that this program does not have.
 fn absent(name: &str) -> Error {
     let feature = FEATURES.into_iter().find(|(known, _)| *known == name);
     if let Some((name, feature)) = feature {
         return Error::NotBuilt { name, feature };
     }
     let known: Vec<_> = listings().map(|listing| listing.name).collect();
-    // What is not even a word may be a connection string, with a password in it.
+    // A text that is not a word may be a connection string with a password in it.
     let is_word = |sign: char| sign.is_ascii_alphanumeric() || "+-._".contains(sign);
     let name = if name.chars().all(is_word) { name } else { "..." };
     Error::UnknownTarget { name: name.to_owned(), known: known.join(", ") }
@@ -121,15 +121,15 @@ mod tests {
     use super::absent;
 
     #[test]
-    fn who_lacks_a_target_is_told_how_to_build_it_or_which_there_are() {
-        let said = absent("jdbc").to_string();
-        assert!(said.contains("build it with --features jdbc"), "{said}");
-        let said = absent("fjall").to_string();
-        assert!(said.contains("--features syncline-stores/fjall"), "{said}");
+    fn an_absent_target_is_reported_with_its_feature_or_the_alternatives() {
+        let message = absent("jdbc").to_string();
+        assert!(message.contains("build it with --features jdbc"), "{message}");
+        let message = absent("fjall").to_string();
+        assert!(message.contains("--features syncline-stores/fjall"), "{message}");
         // A.E8.
-        let said = absent("hots=h password=secret").to_string();
-        assert!(!said.contains("secret"), "{said}");
-        let said = absent("nosuchstore").to_string();
-        assert!(said.contains("nosuchstore") && said.contains("sqlite"), "{said}");
+        let message = absent("hots=h password=secret").to_string();
+        assert!(!message.contains("secret"), "{message}");
+        let message = absent("nosuchstore").to_string();
+        assert!(message.contains("nosuchstore") && message.contains("sqlite"), "{message}");
     }
 }

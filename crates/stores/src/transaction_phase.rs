@@ -18,8 +18,8 @@ pub(crate) enum TransactionPhase<'a> {
 }
 
 impl TransactionPhase<'_> {
-    /// A failure in this phase: `what` makes its sentence of the name of the phase. Stores name the start of
-    /// a transaction differently.
+    /// A failure in this phase: `what` makes a sentence from the name of the phase. Stores name the
+    /// start of a transaction differently.
     pub(crate) fn failure(
         self,
         kind: FailureKind,

@@ -1,13 +1,13 @@
 //! Target URLs: `NAME`, `NAME?options`, `NAME:PATH`, `NAME:PATH?options`; options are `key=value`
 //! joined by `&`.
 //!
-//! In paths and values `%3F`, `%26`, `%25` and the like stand for the character of that code.
+//! Paths and values may contain percent-encoded characters, such as `%3F`, `%26`, `%25`.
 
 use crate::error::Error;
 use crate::server::shown;
 use syncline_contract::{OptionArgs, OptionListing, decoded};
 
-/// A target as a listing shows it.
+/// A target in a listing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Listing {
     /// Its name, the first part of its URL.
@@ -20,16 +20,16 @@ pub struct Listing {
     pub options: &'static [OptionListing],
 }
 
-/// A URL taken apart.
+/// A parsed URL.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Url {
-    /// As it was given, but for passwords: for messages.
+    /// The given text without passwords: for messages.
     pub(crate) text: String,
     /// The target.
     pub(crate) name: String,
-    /// What stands between colon and question mark; none without a colon.
+    /// The text between colon and question mark; `None` without a colon.
     pub(crate) path: Option<String>,
-    /// The same with its codes, for whoever takes it apart first.
+    /// The same, still encoded, for targets that split it first.
     pub(crate) raw_path: Option<String>,
     /// The options in order.
     pub(crate) pairs: Vec<(String, String)>,
@@ -38,7 +38,7 @@ pub(crate) struct Url {
 const FORM: &str = "NAME or NAME:PATH?option=value&option=value";
 
 impl Url {
-    /// Takes a text apart.
+    /// Parses a text.
     pub(crate) fn parse(text: &str) -> Result<Url, Error> {
         let malformed = |why| Error::Malformed { url: shown(text), why, form: FORM };
         let (place, options) = match text.split_once('?') {
@@ -50,7 +50,7 @@ impl Url {
             None => (place, None),
         };
         if name.is_empty() {
-            return Err(malformed("it names no target"));
+            return Err(malformed("it does not name a target"));
         }
         let mut pairs = Vec::new();
         for pair in options.into_iter().flat_map(|options| options.split('&')) {
@@ -58,7 +58,7 @@ impl Url {
                 pair.split_once('=').ok_or_else(|| malformed("an option has no value"))?;
             if key.contains('@') {
                 return Err(malformed(
-                    "an option's name holds an @: in a password a ? is written %3F, or the password is given by ${NAME}",
+                    "an option's name contains an @; in a password, write ? as %3F, or use ${NAME} for the password",
                 ));
             }
             let value = decoded(value).ok_or_else(|| malformed("a % is not followed by a code"))?;
@@ -80,7 +80,7 @@ impl Url {
         pair.map(|(_, value)| value.as_str())
     }
 
-    /// Its options, of those that the target lists.
+    /// Its options, checked against those that the target lists.
     pub(crate) fn given(&self, listing: &Listing) -> Result<OptionArgs<'_>, Error> {
         Ok(OptionArgs::new(format!("target {}", listing.name), listing.options, &self.pairs)?)
     }
@@ -91,7 +91,7 @@ mod tests {
     use super::Url;
 
     #[test]
-    fn a_url_comes_apart() {
+    fn a_url_is_parsed() {
         let url = Url::parse("sqlite:/data/a%3Fb.db?durability=data&client=queue").unwrap();
         assert_eq!((url.name.as_str(), url.path.as_deref()), ("sqlite", Some("/data/a?b.db")));
         assert_eq!(url.pairs.len(), 2);
@@ -101,17 +101,17 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_a_url_says_why() {
+    fn malformed_urls_are_refused_with_a_reason() {
         for (text, why) in [
-            ("", "names no target"),
-            (":x", "names no target"),
+            ("", "does not name a target"),
+            (":x", "does not name a target"),
             ("sqlite:x?durability", "has no value"),
             ("sqlite:x?", "has no value"),
             ("sqlite:a%zz", "not followed by a code"),
             ("sqlite:a%", "not followed by a code"),
         ] {
-            let said = Url::parse(text).unwrap_err().to_string();
-            assert!(said.contains(why), "{text}: {said}");
+            let message = Url::parse(text).unwrap_err().to_string();
+            assert!(message.contains(why), "{text}: {message}");
         }
     }
 }

@@ -1,10 +1,10 @@
-//! SQLite passes the contract's suite in every mode, by threads and by queue.
+//! SQLite passes the contract's suite in every mode, with threads and with the queue.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use syncline_contract::conformance::conforms;
 use syncline_stores::AnyTarget;
 
-/// Cases that a target which claims everything runs.
+/// The number of cases for a target with all capabilities.
 const CASES: usize = 32;
 
 fn conforms_with(options: &str) {

@@ -1,4 +1,4 @@
-//! The contract's suite is not content with just anything: each planted fault of a store is found.
+//! The contract's suite finds each deliberate fault of a store.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -83,7 +83,7 @@ impl Target for Faulty {
     async fn remove(&self) -> TargetResult<()> {
         self.target.remove().await?;
         if self.fault == Fault::RemoveForgets {
-            return Err(Failure::new(FailureKind::Storage, "a file stays behind"));
+            return Err(Failure::new(FailureKind::Storage, "a file is left behind"));
         }
         Ok(())
     }
@@ -134,10 +134,10 @@ impl FaultySession {
 }
 
 impl Session for FaultySession {
-    fn begin(&mut self, shape: AccessPattern) {
-        let shape =
-            if self.fault == Fault::EverythingIsSingle { AccessPattern::Single } else { shape };
-        self.session.begin(shape);
+    fn begin(&mut self, pattern: AccessPattern) {
+        let pattern =
+            if self.fault == Fault::EverythingIsSingle { AccessPattern::Single } else { pattern };
+        self.session.begin(pattern);
         self.waiting = 0;
         self.answers.clear();
     }
@@ -210,7 +210,7 @@ fn cases_that_find(fault: Fault, folder: &Path) -> Vec<&'static str> {
 }
 
 #[test]
-fn every_planted_fault_is_found_by_the_case_that_looks_for_it() {
+fn every_deliberate_fault_is_found_by_the_case_that_tests_it() {
     let folder = tempfile::tempdir().expect("a folder for the test");
     for (fault, cases) in [
         (Fault::AbortCommits, &["abort undoes", "abort undoes index entries"][..]),

@@ -1,7 +1,7 @@
-//! etcd, on real servers that the tests start: the suite, durability as it is, no harm to what is not
-//! ours, lost connections.
+//! etcd, on real servers that the tests start: the suite, durability as reported, no damage to
+//! unmanaged keys, lost connections.
 
-#![allow(clippy::unwrap_used, reason = "in a test an unwrap is a finding")]
+#![allow(clippy::unwrap_used, reason = "a failed unwrap fails the test")]
 
 #[path = "shared/certificates.rs"]
 mod certificates;
@@ -37,7 +37,7 @@ fn open(url: &str) -> AnyTarget {
     AnyTarget::open(url).unwrap_or_else(|error| panic!("{url}: {error}"))
 }
 
-/// Asks the gateway as anybody could, by keys and values that need no code of their own.
+/// Sends a request to the gateway as any client could, with keys and values that need no encoding.
 fn ask(server: &PrivateServer, path: &str, question: &str) -> String {
     let mut stream = UnixStream::connect(socket(server)).unwrap();
     let length = question.len();
@@ -50,7 +50,7 @@ fn ask(server: &PrivateServer, path: &str, question: &str) -> String {
     answer
 }
 
-/// How many keys there are.
+/// The number of keys.
 fn keys(server: &PrivateServer) -> String {
     // From the byte 0 to the byte 255.
     let all = r#"{"key": "AA==", "range_end": "/w==", "count_only": true}"#;
@@ -84,7 +84,7 @@ fn etcd_conforms_in_all_but_indexes_and_joins() {
 }
 
 #[test]
-fn that_it_syncs_is_seen_in_its_own_count() {
+fn its_own_count_shows_that_it_syncs() {
     let server = server();
     let target = open(&place(&server));
     block_on(&(), target.meet()).unwrap();
@@ -95,14 +95,14 @@ fn that_it_syncs_is_seen_in_its_own_count() {
         "{log:?}"
     );
     block_on(&(), target.create(&plan())).unwrap();
-    let said = block_on(&(), target.evidence()).unwrap();
-    assert_eq!(said.durability, Durability::Data);
-    assert!(said.durability_evidence.contains("3 commits one after another"), "{said:?}");
-    assert!(said.version.starts_with("3."), "{said:?}");
+    let reported = block_on(&(), target.evidence()).unwrap();
+    assert_eq!(reported.durability, Durability::Data);
+    assert!(reported.durability_evidence.contains("3 consecutive commits"), "{reported:?}");
+    assert!(reported.version.starts_with("3."), "{reported:?}");
     block_on(&(), target.remove()).unwrap();
     let weaker = open(&format!("{}&durability=os", place(&server)));
     let refused = block_on(&(), weaker.create(&plan())).unwrap_err();
-    assert!(refused.what.contains("durability=os was asked for"), "{refused}");
+    assert!(refused.what.contains("sets durability=os"), "{refused}");
     assert_eq!(keys(&server), "0", "a refusal leaves nothing");
 }
 
@@ -129,7 +129,7 @@ fn a_commit_over_a_row_that_another_process_changed_conflicts() {
 }
 
 #[test]
-fn a_transaction_of_more_than_it_takes_is_a_limit_and_a_load_is_split() {
+fn a_transaction_that_is_too_large_is_a_limit_and_a_load_is_split() {
     let server = server();
     let target = open(&place(&server));
     let plan = plan();
@@ -148,7 +148,7 @@ fn a_transaction_of_more_than_it_takes_is_a_limit_and_a_load_is_split() {
             "{stopped:?}"
         );
         session.abort().await;
-        assert_eq!(keys(&server), "2", "the mark, and that it is used");
+        assert_eq!(keys(&server), "2", "the mark and the lease's key");
         let mut batch = syncline_contract::Rows::new(2);
         (0..200).for_each(|id| batch.push_row(&[Value::Int(id), Value::Int(id)]));
         session.load(syncline_contract::TableId(0), &batch).await.unwrap();
@@ -158,7 +158,7 @@ fn a_transaction_of_more_than_it_takes_is_a_limit_and_a_load_is_split() {
 }
 
 #[test]
-fn foreign_keys_stay_and_a_server_at_work_is_not_disturbed() {
+fn unmanaged_keys_stay_and_a_server_in_use_is_not_disturbed() {
     let server = server();
     // The keys "mine" and "syncline_y/mark", of value "precious".
     for key in ["bWluZQ==", "c3luY2xpbmVfeS9tYXJr"] {
@@ -181,18 +181,18 @@ fn foreign_keys_stay_and_a_server_at_work_is_not_disturbed() {
     });
     block_on(&(), target.meet()).unwrap();
     block_on(&(), target.create(&plan())).unwrap();
-    assert_eq!(keys(&server), "4", "two of ours: the mark, and that it is used");
+    assert_eq!(keys(&server), "4", "two managed ones: the mark and the lease's key");
     let kept = block_on(&(), open(&place(&server)).clean()).unwrap();
     assert!(kept.len() == 1 && kept[0].starts_with("kept"), "a run uses them: {kept:?}");
     assert_eq!(keys(&server), "4");
     drop(target);
     let cleaned = block_on(&(), open(&place(&server)).clean()).unwrap();
     assert!(cleaned.len() == 1 && cleaned[0].contains("keys of prefix"), "{cleaned:?}");
-    assert_eq!(keys(&server), "2", "what is not ours stays");
+    assert_eq!(keys(&server), "2", "unmanaged keys stay");
 }
 
 #[test]
-fn counters_grow_and_what_is_not_counted_says_why() {
+fn counters_grow_and_missing_ones_have_a_reason() {
     let server = server();
     let target = open(&place(&server));
     let before = block_on(&(), target.counters()).unwrap();
@@ -218,9 +218,9 @@ fn counters_grow_and_what_is_not_counted_says_why() {
     }
     let seen = block_on(&(), target.observe()).unwrap();
     let names: Vec<_> = seen.settings.iter().map(|one| &one.name).collect();
-    assert_eq!(names, ["dbSize", "raftTerm"], "each is said once");
+    assert_eq!(names, ["dbSize", "raftTerm"], "each is reported once");
     for meaning in Meaning::ALL {
-        assert!(seen.counter(meaning).is_some(), "{meaning:?} stands there, available or not");
+        assert!(seen.counter(meaning).is_some(), "{meaning:?} is listed, available or not");
     }
     assert_eq!(seen.replication, Ok(Vec::new()));
     assert!(block_on(&(), target.round_trip_ns()).unwrap().unwrap() > 0);
@@ -228,7 +228,7 @@ fn counters_grow_and_what_is_not_counted_says_why() {
 }
 
 #[test]
-fn a_server_that_goes_is_a_lost_connection_and_no_hang() {
+fn a_server_that_stops_is_a_lost_connection_and_not_a_hang() {
     let server = server();
     let target = open(&place(&server));
     let plan = plan();
@@ -249,10 +249,10 @@ fn a_server_that_goes_is_a_lost_connection_and_no_hang() {
     assert!(block_on(&(), target.remove()).is_err());
 }
 
-/// Debian's user of no rights, as whom a server runs if the test is root.
+/// Debian's unprivileged user, which a server runs as if the test is root.
 const NOBODY: u32 = 65_534;
 
-/// A server that takes encrypted connections only; ended when it is dropped.
+/// A server that accepts encrypted connections only; stopped when it is dropped.
 struct Encrypted {
     process: Child,
     port: u16,
@@ -293,7 +293,7 @@ impl Encrypted {
         Encrypted { process, port, folder }
     }
 
-    /// The URL with those options, once it answers there.
+    /// The URL with those options, once it answers.
     fn ready(&mut self, options: &str) -> String {
         let url = format!("etcds://127.0.0.1:{}?{options}", self.port);
         let target = open(&url);
@@ -319,7 +319,7 @@ impl Drop for Encrypted {
 }
 
 #[test]
-fn an_encrypted_server_conforms_and_is_known_by_its_certificate() {
+fn an_encrypted_server_conforms_and_is_verified_by_its_certificate() {
     let made = Certificates::new();
     let mut server = Encrypted::start(&made);
     let roots = made.root().display().to_string();
@@ -331,7 +331,7 @@ fn an_encrypted_server_conforms_and_is_known_by_its_certificate() {
     for (url, why) in [
         (
             url.replace(&roots, &stranger),
-            "its certificate is not signed by the key of the root that is trusted here",
+            "its certificate is not signed by the key of the trusted root",
         ),
         (url.replace("etcds:", "etcd:").replace(&format!("tls_roots={roots}"), "live=yes"), ""),
     ] {

@@ -1,6 +1,7 @@
-//! Whose files are touched: ours only, all of them removed, and every refusal one clear sentence.
+//! File ownership: only our files are touched, all of them are removed, and every refusal is one clear
+//! sentence.
 
-#![allow(clippy::unwrap_used, reason = "in a test an unwrap is a finding")]
+#![allow(clippy::unwrap_used, reason = "a failed unwrap fails the test")]
 
 use std::fs;
 use std::path::Path;
@@ -26,7 +27,7 @@ fn names_in(folder: &Path) -> Vec<String> {
     names
 }
 
-/// What lies in the place, and that a target refuses it and leaves every byte.
+/// Checks that a target refuses a path with those contents and leaves every byte unchanged.
 fn is_refused(name: &str, contents: &[u8], database: &str) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join(name);
@@ -38,12 +39,12 @@ fn is_refused(name: &str, contents: &[u8], database: &str) {
     assert_eq!(names_in(folder.path()), [name]);
     let refusal = block_on(&(), target.create(&plan())).unwrap_err().to_string();
     assert!(refusal.contains(name) && refusal.contains("remove it yourself"), "{refusal}");
-    let met = block_on(&(), target.meet()).unwrap_err().to_string();
-    assert_eq!(met, refusal);
+    let refusal_at_preflight = block_on(&(), target.meet()).unwrap_err().to_string();
+    assert_eq!(refusal_at_preflight, refusal);
 }
 
 #[test]
-fn files_of_others_are_refused_and_left() {
+fn files_of_others_are_refused_and_left_unchanged() {
     is_refused("store.db", b"", "store.db");
     is_refused("store.db", b"a letter", "store.db");
     is_refused("store.db-journal", b"someone's journal", "store.db");
@@ -51,7 +52,7 @@ fn files_of_others_are_refused_and_left() {
 }
 
 #[test]
-fn a_database_of_another_program_is_refused_and_left() {
+fn a_database_of_another_program_is_refused_and_left_unchanged() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("theirs.db");
     let theirs = rusqlite::Connection::open(&path).unwrap();
@@ -65,10 +66,10 @@ fn a_database_of_another_program_is_refused_and_left() {
 }
 
 #[test]
-fn a_store_of_ours_that_was_left_behind_is_made_anew() {
+fn a_managed_store_that_was_left_behind_is_created_anew() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("ours.db");
-    // A run that ended without removing: the lock is gone with it, the files are not.
+    // A run that ended without removing: its lock is released, its files are left.
     block_on(&(), open(&path).create(&plan())).unwrap();
     assert!(path.exists());
     let next = open(&path);
@@ -87,19 +88,19 @@ fn two_runs_do_not_share_a_store() {
     let refusal = block_on(&(), other.create(&plan())).unwrap_err().to_string();
     assert!(refusal.contains("in use by another run"), "{refusal}");
     block_on(&(), other.remove()).unwrap();
-    assert!(path.exists(), "the refused one removes nothing");
+    assert!(path.exists(), "the refused target removes nothing");
     block_on(&(), one.remove()).unwrap();
 }
 
 #[test]
-fn a_private_store_stands_in_the_current_directory_and_goes() {
+fn a_private_store_is_in_the_current_directory_and_is_removed() {
     let here = std::env::current_dir().unwrap();
     let private = || -> Vec<String> {
         let ours = format!(".syncline-sqlite-{}-", std::process::id());
         names_in(&here).into_iter().filter(|name| name.starts_with(&ours)).collect()
     };
     let (one, other) = (AnyTarget::open("sqlite").unwrap(), AnyTarget::open("sqlite").unwrap());
-    assert!(private().is_empty(), "opening touches nothing");
+    assert!(private().is_empty(), "opening must not create files");
     assert_eq!(one.log_place(), LogLocation::Directory(here.clone()));
     for target in [&one, &other] {
         block_on(&(), target.create(&plan())).unwrap();
@@ -108,21 +109,21 @@ fn a_private_store_stands_in_the_current_directory_and_goes() {
     block_on(&(), one.remove()).unwrap();
     assert_eq!(private().len(), 1);
     drop(other);
-    assert!(private().is_empty(), "a private store goes with its target");
+    assert!(private().is_empty(), "a private store is removed with its target");
 }
 
 #[test]
 fn bad_urls_get_one_clear_sentence() {
-    for (url, said) in [
+    for (url, expected) in [
         ("oracle", "there is no target \"oracle\"; there are: null, engine, sqlite"),
-        ("", "names no target"),
+        ("", "does not name a target"),
         ("sqlite:", "its path is empty"),
         ("sqlite://store.db", "two slashes"),
-        ("sqlite:store/", "names no file"),
+        ("sqlite:store/", "does not name a file"),
         ("sqlite:/no/such/place/store.db", "directory /no/such/place does not exist"),
         ("sqlite:store.db?speed=high", "has no option \"speed\"; it has: durability, "),
         ("sqlite:store.db?durability", "an option has no value"),
-        ("sqlite?durability=none", "the least is os"),
+        ("sqlite?durability=none", "use os, or none with"),
         ("sqlite?durability=maximal", "it takes os, data or full"),
         ("sqlite?durability=data&durability=os", "given twice"),
         (
@@ -143,7 +144,7 @@ fn bad_urls_get_one_clear_sentence() {
         ("null?size=1", "has no option \"size\"; it has: delay_ns"),
     ] {
         let error = AnyTarget::open(url).unwrap_err().to_string();
-        assert!(error.contains(said), "{url}: {error}");
+        assert!(error.contains(expected), "{url}: {error}");
         assert!(!error.contains('\n') && !error.ends_with('.'), "{error}");
     }
     let absent = AnyTarget::open("sqlite:/no/such/place/store.db").unwrap_err();
@@ -155,7 +156,7 @@ fn every_listed_target_opens_with_its_defaults() {
     for listing in listings() {
         match AnyTarget::open(listing.name) {
             Ok(target) => assert!(target.name().starts_with(listing.name)),
-            // Where it is built in: which driver is meant has no default.
+            // Where it is built in: there is no default driver.
             Err(error) => assert!(
                 listing.name == "jdbc" && error.to_string().contains("name the jar files"),
                 "{error}"

@@ -1,7 +1,7 @@
-//! The insert workload on SQLite: its check holds for what was acknowledged, and finds each kind of
-//! damage that is done to the database behind its back.
+//! The insert workload on SQLite: its check holds for acknowledged rows, and finds each kind of damage
+//! to the database.
 
-#![allow(clippy::unwrap_used, reason = "in a test an unwrap is a finding")]
+#![allow(clippy::unwrap_used, reason = "a failed unwrap fails the test")]
 
 #[path = "shared/checked_run.rs"]
 mod checked_run;
@@ -20,8 +20,8 @@ const NOTHING_ELSE: &str = "no row is there that was neither acknowledged nor un
 const WHOLE: &str = "transactions of unknown outcome are there whole or not at all";
 
 impl CheckedRun {
-    /// Each client performs that many transactions; every seventh of those is aborted, and what
-    /// `unknown` says of the rest is told to the client as unknown, although it was committed.
+    /// Each client performs that many transactions; every seventh of those is aborted, and those that
+    /// `unknown` selects are reported to the client as unknown, although they were committed.
     fn perform(&self, transactions: u64, unknown: impl Fn(u64) -> bool) -> Vec<AnyTally> {
         let clients = (0..CLIENTS).map(|number| {
             block_on(&self.worker, async {
@@ -44,11 +44,11 @@ impl CheckedRun {
         clients.collect()
     }
 
-    /// Performs, does the damage, and answers which checks found it.
+    /// Performs transactions, damages the database, and returns the checks that found it.
     fn finds(options: &[(&str, &str)], damage: &str) -> Vec<(String, String)> {
         let run = CheckedRun::new("client=threads", "insert", options);
         let tallies = run.perform(1_000, |_| false);
-        run.harm(damage);
+        run.damage_store(damage);
         let checks = run.check(tallies);
         let violated = checks.into_iter().filter_map(|check| match check.outcome {
             CheckOutcome::Violated(what) => Some((check.name, what)),
@@ -134,9 +134,9 @@ fn an_altered_row_is_found() {
         let found = CheckedRun::finds(&[("keys", keys)], damage);
         let (_, what) = found.iter().find(|(name, _)| name == INTACT).expect("it is found");
         assert!(what.contains("bytes"), "{keys}: {what}");
-        // Where the store gave the key, only the text says whose row it was.
-        let wanted: &[&str] = if keys == "server" { &[PRESENT, INTACT] } else { &[INTACT] };
-        assert_eq!(names(&found), wanted, "{keys}");
+        // Where the store assigned the key, only the text identifies the row's owner.
+        let expected: &[&str] = if keys == "server" { &[PRESENT, INTACT] } else { &[INTACT] };
+        assert_eq!(names(&found), expected, "{keys}");
     }
 }
 
@@ -151,24 +151,24 @@ fn swapped_texts_are_found() {
 
 #[test]
 fn an_extra_row_is_found() {
-    for (keys, wanted) in
+    for (keys, expected) in
         [("ascending", NOTHING_ELSE), ("random", NOTHING_ELSE), ("server", INTACT)]
     {
         let damage = "INSERT INTO inserts (id, body) VALUES (9000000, 'nobody sent this')";
         let found = CheckedRun::finds(&[("keys", keys)], damage);
-        assert!(names(&found).contains(&wanted), "{keys}: {found:?}");
+        assert!(names(&found).contains(&expected), "{keys}: {found:?}");
         let negative = "INSERT INTO inserts (id, body) VALUES (-5, 'nobody sent this')";
         let found = CheckedRun::finds(&[("keys", keys)], negative);
-        assert!(names(&found).contains(&wanted), "{keys}, key -5: {found:?}");
+        assert!(names(&found).contains(&expected), "{keys}, key -5: {found:?}");
     }
 }
 
 #[test]
-fn a_row_that_was_undone_but_stayed_is_found() {
+fn a_row_that_was_rolled_back_but_stayed_is_found() {
     for keys in ALL_KEYS {
         let run = CheckedRun::new("client=threads", "insert", &[("keys", keys)]);
         let tallies = run.perform(5, |_| false);
-        // One client goes on, commits, and is told that nothing of it remains.
+        // One client continues, commits, and gets the outcome that nothing of it remains.
         block_on(&run.worker, async {
             let mut session = run.connect().await;
             let mut client = run.workload.client(1, CLIENTS, 42);
@@ -203,7 +203,7 @@ fn an_unknown_transaction_may_be_there_or_not_but_whole() {
     let of_unknown = |damage: &str| {
         let run = CheckedRun::new("client=threads", "insert", &[("commit_every", "4")]);
         let tallies = run.perform(5, |round| round == 4);
-        run.harm(damage);
+        run.damage_store(damage);
         run.check(tallies)
     };
     // Transaction 4 of client 0 has rows 16 to 19, at keys 48, 51, 54 and 57.
@@ -216,7 +216,7 @@ fn an_unknown_transaction_may_be_there_or_not_but_whole() {
 }
 
 #[test]
-fn a_check_by_get_finds_what_it_looks_for_and_says_what_it_does_not() {
+fn a_check_by_get_finds_its_damage_and_reports_its_limits() {
     let found = CheckedRun::finds(&[("check", "get")], "DELETE FROM inserts WHERE id = 30");
     assert_eq!(names(&found), [PRESENT], "{found:?}");
     let found =

@@ -1,9 +1,9 @@
-//! The embedded stores lmdb, redb, fjall and rocksdb: each conforms at every durability that it offers, says
-//! what is in force, touches only its own files, and passes the insert workload's check, which finds
-//! what is damaged behind its back.
+//! The embedded stores lmdb, redb, fjall and rocksdb: each conforms at every durability that it offers,
+//! reports the settings in force, touches only its own files, and passes the insert workload's check,
+//! which finds damage.
 
 #![cfg(any(feature = "lmdb", feature = "redb", feature = "fjall", feature = "rocksdb"))]
-#![allow(clippy::unwrap_used, reason = "in a test an unwrap is a finding")]
+#![allow(clippy::unwrap_used, reason = "a failed unwrap fails the test")]
 
 use std::fs;
 use std::path::Path;
@@ -17,7 +17,7 @@ use syncline_contract::{
 use syncline_stores::AnyTarget;
 use syncline_workloads::{AnyTally, AnyWorkload};
 
-/// Each store that is built in, and the words that it offers.
+/// Each store that is built in, and the durabilities that it offers.
 const PEERS: &[(&str, &[&str])] = &[
     #[cfg(feature = "lmdb")]
     ("lmdb", &["os", "data"]),
@@ -31,7 +31,7 @@ const PEERS: &[(&str, &[&str])] = &[
 
 const WORDS: [&str; 4] = ["none", "os", "data", "full"];
 
-/// RocksDB writes two whole logs when it is made: small ones here.
+/// RocksDB writes two whole logs when it is created: small ones here.
 fn open(store: &str, path: &Path, options: &str) -> AnyTarget {
     let small = match store {
         "rocksdb" => "write_buffer_mib=1",
@@ -56,7 +56,7 @@ fn key_value(target: &AnyTarget) -> &dyn KeyValue {
         AnyTarget::Fjall(target) => target.store(),
         #[cfg(feature = "rocksdb")]
         AnyTarget::Rocksdb(target) => target.store(),
-        other => panic!("no store of keys and values: {other:?}"),
+        other => panic!("not a key-value store: {other:?}"),
     }
 }
 
@@ -116,13 +116,13 @@ fn each_word_is_in_force_or_refused_in_one_sentence() {
             if words.contains(&word) {
                 let evidence = evidence_of(store, word);
                 assert_eq!(evidence.durability.word(), word, "{store}");
-                let said = evidence.durability_evidence;
+                let message = evidence.durability_evidence;
                 let says_who = [
-                    "mdb_env_get_flags answers",
+                    "mdb_env_get_flags returns",
                     "no call that reads it back",
                     "RocksDB's statistics counted",
                 ];
-                assert!(says_who.iter().any(|who| said.contains(who)), "{said}");
+                assert!(says_who.iter().any(|who| message.contains(who)), "{message}");
                 continue;
             }
             let refused = AnyTarget::open(&format!("{store}?durability={word}"));
@@ -153,7 +153,7 @@ fn the_flags_of_lmdb_are_those_in_force() {
 fn lmdb_counts_its_synced_meta_pages_and_says_that_its_map_is_full() {
     let folder = tempfile::tempdir().unwrap();
     let target = open("lmdb", &folder.path().join("store"), "map_mib=1");
-    assert_eq!(target.synced_writes(), None, "before it stands");
+    assert_eq!(target.synced_writes(), None, "before it is created");
     block_on(&(), target.create(&plan())).unwrap();
     let (store, before) = (key_value(&target), target.synced_writes().unwrap());
     for number in 0..5_u8 {
@@ -211,7 +211,7 @@ fn a_scan_keeps_its_bounds_and_its_limit_both_ways() {
     }
 }
 
-/// What lies in the place, and that a target refuses it and leaves every byte.
+/// Checks that a target refuses a path with those contents and leaves every byte unchanged.
 fn is_refused(store: &str, name: &str, contents: &[u8]) {
     let folder = tempfile::tempdir().unwrap();
     let place = folder.path().join("store");
@@ -223,15 +223,15 @@ fn is_refused(store: &str, name: &str, contents: &[u8]) {
     assert_eq!(fs::read(place.join(name)).unwrap(), contents);
     assert_eq!(names_in(&place), [name]);
     let refusal = block_on(&(), target.create(&plan())).unwrap_err();
-    let said = refusal.to_string();
-    assert!(said.contains(name), "{said}");
-    assert!(said.contains("was not made by syncline"), "{said}");
-    let met = block_on(&(), target.meet()).unwrap_err().to_string();
-    assert!(met.contains(name), "{met}");
+    let message = refusal.to_string();
+    assert!(message.contains(name), "{message}");
+    assert!(message.contains("was not made by syncline"), "{message}");
+    let preflight = block_on(&(), target.meet()).unwrap_err().to_string();
+    assert!(preflight.contains(name), "{preflight}");
 }
 
 #[test]
-fn directories_of_others_are_refused_and_left() {
+fn directories_of_others_are_refused_and_left_unchanged() {
     for (store, _) in PEERS {
         is_refused(store, "letter.txt", b"a letter");
         is_refused(store, "data.mdb", b"someone's");
@@ -247,7 +247,7 @@ fn directories_of_others_are_refused_and_left() {
 }
 
 #[test]
-fn a_stranger_s_file_that_comes_later_stays_and_is_named() {
+fn an_unmanaged_file_that_appears_later_stays_and_is_named() {
     for (store, _) in PEERS {
         let folder = tempfile::tempdir().unwrap();
         let place = folder.path().join("store");
@@ -260,7 +260,7 @@ fn a_stranger_s_file_that_comes_later_stays_and_is_named() {
 }
 
 #[test]
-fn a_store_of_ours_that_was_left_behind_is_made_anew() {
+fn a_managed_store_that_was_left_behind_is_created_anew() {
     for (store, _) in PEERS {
         let folder = tempfile::tempdir().unwrap();
         let place = folder.path().join("ours");
@@ -274,7 +274,7 @@ fn a_store_of_ours_that_was_left_behind_is_made_anew() {
         assert_eq!(key_value(&next).get(b"k").unwrap(), None);
         block_on(&(), next.remove()).unwrap();
         block_on(&(), next.remove()).unwrap();
-        // The directory was not made by the target that removes, so it stays.
+        // The directory was not created by the target that removes it, so it stays.
         assert!(names_in(&place).is_empty());
     }
 }
@@ -288,8 +288,8 @@ fn two_runs_do_not_share_a_store() {
         block_on(&(), one.create(&plan())).unwrap();
         let refusal = block_on(&(), other.create(&plan())).unwrap_err();
         assert_eq!(refusal.kind, FailureKind::Storage);
-        let said = refusal.to_string();
-        assert!(said.contains("in use by another run"), "{said}");
+        let message = refusal.to_string();
+        assert!(message.contains("in use by another run"), "{message}");
         block_on(&(), other.remove()).unwrap();
         key_value(&one).commit(&[put(b"k", b"v")]).unwrap();
         block_on(&(), one.remove()).unwrap();
@@ -298,28 +298,28 @@ fn two_runs_do_not_share_a_store() {
 }
 
 #[test]
-fn a_private_store_stands_in_the_current_directory_and_goes() {
+fn a_private_store_is_in_the_current_directory_and_is_removed() {
     let here = std::env::current_dir().unwrap();
     for (store, _) in PEERS {
         let ours = format!(".syncline-{store}-{}-", std::process::id());
         let private = || names_in(&here).into_iter().any(|name| name.starts_with(&ours));
         let target = AnyTarget::open(store).unwrap();
-        assert!(!private(), "opening touches nothing");
+        assert!(!private(), "opening must not create files");
         assert_eq!(target.log_place(), LogLocation::Directory(here.clone()));
         block_on(&(), target.create(&plan())).unwrap();
         assert!(private());
         drop(target);
-        assert!(!private(), "a private store goes with its target");
+        assert!(!private(), "a private store is removed with its target");
     }
 }
 
 #[test]
 fn bad_urls_get_one_clear_sentence() {
     for (store, _) in PEERS {
-        for (rest, said) in [
-            (":", "its path names no directory"),
+        for (rest, message) in [
+            (":", "its path does not name a directory"),
             ("://store", "two slashes"),
-            (":/", "names no directory of its own"),
+            (":/", "does not name a separate directory"),
             (":/no/such/place", "directory /no/such does not exist"),
             ("?speed=high", "has no option \"speed\"; it has: durability"),
             ("?durability=maximal", "it takes "),
@@ -327,7 +327,7 @@ fn bad_urls_get_one_clear_sentence() {
         ] {
             let error = AnyTarget::open(&format!("{store}{rest}")).unwrap_err();
             let error = error.to_string();
-            assert!(error.contains(said), "{store}{rest}: {error}");
+            assert!(error.contains(message), "{store}{rest}: {error}");
             assert!(!error.contains('\n') && !error.ends_with('.'), "{error}");
         }
     }
@@ -336,7 +336,7 @@ fn bad_urls_get_one_clear_sentence() {
 #[test]
 fn versions_are_those_of_the_lock_file() {
     let lock = include_str!("../../../Cargo.lock");
-    // These two are asked for theirs; of RocksDB the lock file has the crate's only.
+    // These two report their version; for RocksDB the lock file only has the crate's.
     let asked = ["lmdb", "rocksdb"];
     for (store, _) in PEERS.iter().filter(|(store, _)| !asked.contains(store)) {
         let version = key_value(&AnyTarget::open(store).unwrap()).about().version;
@@ -347,7 +347,7 @@ fn versions_are_those_of_the_lock_file() {
 
 const CLIENTS: usize = 3;
 
-/// Each client performs that many transactions of the workload, one in seven of them aborted.
+/// Each client performs that many transactions of the workload; one in seven is aborted.
 fn perform(target: &AnyTarget, workload: &AnyWorkload) -> Vec<AnyTally> {
     let worker = target.worker().unwrap();
     let clients = (0..CLIENTS).map(|number| {
@@ -374,8 +374,12 @@ fn perform(target: &AnyTarget, workload: &AnyWorkload) -> Vec<AnyTally> {
     clients.collect()
 }
 
-/// The outcomes of the insert workload's check, after that was done to the store behind its back.
-fn checked(store: &str, options: &[(&str, &str)], harm: fn(&dyn KeyValue)) -> Vec<CheckOutcome> {
+/// The outcomes of the insert workload's check after damage to the store.
+fn checked(
+    store: &str,
+    options: &[(&str, &str)],
+    damage_store: fn(&dyn KeyValue),
+) -> Vec<CheckOutcome> {
     let folder = tempfile::tempdir().unwrap();
     let target = open(store, &folder.path().join("store"), "");
     let owned = |(key, value): &(&str, &str)| ((*key).to_owned(), (*value).to_owned());
@@ -383,7 +387,7 @@ fn checked(store: &str, options: &[(&str, &str)], harm: fn(&dyn KeyValue)) -> Ve
     let workload = AnyWorkload::parse("insert", &options).unwrap();
     block_on(&(), target.create(workload.plan())).unwrap();
     let tallies = perform(&target, &workload);
-    harm(key_value(&target));
+    damage_store(key_value(&target));
     let worker = target.worker().unwrap();
     let checks = block_on(&worker, async {
         let mut session = target.connect(workload.plan(), &worker).await.unwrap();

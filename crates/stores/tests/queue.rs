@@ -1,6 +1,6 @@
-//! The queue's group commit: who is told what and when, step by step.
+//! The queue's group commit: when each client gets which result, step by step.
 
-#![allow(clippy::unwrap_used, reason = "in a test an unwrap is a finding")]
+#![allow(clippy::unwrap_used, reason = "a failed unwrap fails the test")]
 
 use rusqlite::Connection;
 use std::path::PathBuf;
@@ -25,7 +25,7 @@ impl Wake for Woken {
     }
 }
 
-struct Scene {
+struct Fixture {
     folder: tempfile::TempDir,
     target: AnyTarget,
     worker: AnyWorker,
@@ -34,8 +34,8 @@ struct Scene {
     woken: Arc<Woken>,
 }
 
-impl Scene {
-    fn new(options: &str) -> Scene {
+impl Fixture {
+    fn new(options: &str) -> Fixture {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("store.db");
         let url = format!("sqlite:{}?client=queue&durability=os&{options}", file.display());
@@ -45,7 +45,7 @@ impl Scene {
         let insert = plan.insert("insert", table);
         block_on(&(), target.create(&plan)).unwrap();
         let worker = target.worker().unwrap();
-        Scene { folder, target, worker, plan, insert, woken: Arc::default() }
+        Fixture { folder, target, worker, plan, insert, woken: Arc::default() }
     }
 
     fn path(&self) -> PathBuf {
@@ -57,8 +57,13 @@ impl Scene {
     }
 
     /// Begins a transaction and inserts one row in it.
-    fn insert(&self, session: &mut AnySession, shape: AccessPattern, id: i64) -> Result<(), Stop> {
-        session.begin(shape);
+    fn insert(
+        &self,
+        session: &mut AnySession,
+        pattern: AccessPattern,
+        id: i64,
+    ) -> Result<(), Stop> {
+        session.begin(pattern);
         Transaction::new(session, &mut RequestTracker::default()).write(&self.insert, (id,))
     }
 
@@ -67,8 +72,8 @@ impl Scene {
         future.poll(&mut Context::from_waker(&waker))
     }
 
-    /// The rows that another program sees.
-    fn seen(&self) -> Vec<i64> {
+    /// The rows that another connection sees.
+    fn visible_rows(&self) -> Vec<i64> {
         let connection = Connection::open(self.path()).unwrap();
         let mut statement = connection.prepare("SELECT id FROM t ORDER BY id").unwrap();
         statement.query_map([], |row| row.get(0)).unwrap().collect::<Result<_, _>>().unwrap()
@@ -81,135 +86,139 @@ impl Scene {
 
 #[test]
 fn a_group_commits_at_the_end_of_the_pass_and_not_before() {
-    let scene = Scene::new("journal=wal");
-    let mut sessions: Vec<_> = (0..10).map(|_| scene.session()).collect();
-    scene.worker.pass_started();
+    let fixture = Fixture::new("journal=wal");
+    let mut sessions: Vec<_> = (0..10).map(|_| fixture.session()).collect();
+    fixture.worker.pass_started();
     for (id, session) in (0..).zip(&mut sessions) {
-        let shape = if id % 2 == 0 { AccessPattern::Single } else { AccessPattern::Several };
-        scene.insert(session, shape, id).unwrap();
-        // Released into the group, not committed: the future is asked again below.
-        assert!(scene.poll(pin!(session.commit())).is_pending());
+        let pattern = if id % 2 == 0 { AccessPattern::Single } else { AccessPattern::Several };
+        fixture.insert(session, pattern, id).unwrap();
+        // Released into the group, not committed: the future is polled again below.
+        assert!(fixture.poll(pin!(session.commit())).is_pending());
     }
-    assert!(scene.seen().is_empty());
-    assert_eq!(scene.woken(), 0);
-    scene.worker.pass_ended();
-    assert_eq!(scene.seen(), (0..10).collect::<Vec<_>>());
-    assert_eq!(scene.woken(), 10);
+    assert!(fixture.visible_rows().is_empty());
+    assert_eq!(fixture.woken(), 0);
+    fixture.worker.pass_ended();
+    assert_eq!(fixture.visible_rows(), (0..10).collect::<Vec<_>>());
+    assert_eq!(fixture.woken(), 10);
 }
 
 #[test]
-fn who_waits_is_told_by_the_commit() {
-    let scene = Scene::new("journal=wal");
-    let mut session = scene.session();
-    scene.insert(&mut session, AccessPattern::Several, 1).unwrap();
+fn waiting_clients_complete_with_the_commit() {
+    let fixture = Fixture::new("journal=wal");
+    let mut session = fixture.session();
+    fixture.insert(&mut session, AccessPattern::Several, 1).unwrap();
     let mut commit = pin!(session.commit());
-    assert!(scene.poll(commit.as_mut()).is_pending());
-    assert!(scene.poll(commit.as_mut()).is_pending(), "asking again changes nothing");
-    scene.worker.pass_ended();
-    assert!(matches!(scene.poll(commit.as_mut()), Poll::Ready(Ok(()))));
+    assert!(fixture.poll(commit.as_mut()).is_pending());
+    assert!(fixture.poll(commit.as_mut()).is_pending(), "polling again changes nothing");
+    fixture.worker.pass_ended();
+    assert!(matches!(fixture.poll(commit.as_mut()), Poll::Ready(Ok(()))));
 }
 
 #[test]
-fn a_second_transaction_beside_a_running_one_is_a_conflict() {
-    let scene = Scene::new("journal=wal");
-    let (mut one, mut other) = (scene.session(), scene.session());
-    scene.insert(&mut one, AccessPattern::Several, 1).unwrap();
-    let refused = scene.insert(&mut other, AccessPattern::Several, 2);
+fn a_second_transaction_during_a_running_one_is_a_conflict() {
+    let fixture = Fixture::new("journal=wal");
+    let (mut one, mut other) = (fixture.session(), fixture.session());
+    fixture.insert(&mut one, AccessPattern::Several, 1).unwrap();
+    let refused = fixture.insert(&mut other, AccessPattern::Several, 2);
     assert!(matches!(refused, Err(Stop::Conflict(Cause::Locked))));
-    block_on(&scene.worker, other.abort());
-    block_on(&scene.worker, one.commit()).unwrap();
-    scene.insert(&mut other, AccessPattern::Several, 2).unwrap();
-    block_on(&scene.worker, other.commit()).unwrap();
-    assert_eq!(scene.seen(), [1, 2]);
+    block_on(&fixture.worker, other.abort());
+    block_on(&fixture.worker, one.commit()).unwrap();
+    fixture.insert(&mut other, AccessPattern::Several, 2).unwrap();
+    block_on(&fixture.worker, other.commit()).unwrap();
+    assert_eq!(fixture.visible_rows(), [1, 2]);
 }
 
 #[test]
-fn a_pass_that_ends_in_mid_transaction_commits_with_its_end() {
+fn a_pass_that_ends_during_a_transaction_commits_with_its_end() {
     for aborts in [true, false] {
-        let scene = Scene::new("journal=wal");
-        let (mut waits, mut runs) = (scene.session(), scene.session());
-        scene.insert(&mut waits, AccessPattern::Several, 1).unwrap();
+        let fixture = Fixture::new("journal=wal");
+        let (mut waits, mut runs) = (fixture.session(), fixture.session());
+        fixture.insert(&mut waits, AccessPattern::Several, 1).unwrap();
         let mut waiting = pin!(waits.commit());
-        assert!(scene.poll(waiting.as_mut()).is_pending());
-        scene.insert(&mut runs, AccessPattern::Several, 2).unwrap();
-        scene.worker.pass_ended();
-        assert!(scene.seen().is_empty(), "the half of a transaction must not be committed");
-        assert!(scene.poll(waiting.as_mut()).is_pending());
+        assert!(fixture.poll(waiting.as_mut()).is_pending());
+        fixture.insert(&mut runs, AccessPattern::Several, 2).unwrap();
+        fixture.worker.pass_ended();
+        assert!(
+            fixture.visible_rows().is_empty(),
+            "the half of a transaction must not be committed"
+        );
+        assert!(fixture.poll(waiting.as_mut()).is_pending());
         if aborts {
             block_on(&(), runs.abort());
-            assert_eq!(scene.seen(), [1]);
+            assert_eq!(fixture.visible_rows(), [1]);
         } else {
             block_on(&(), runs.commit()).unwrap();
-            assert_eq!(scene.seen(), [1, 2]);
+            assert_eq!(fixture.visible_rows(), [1, 2]);
         }
-        assert!(matches!(scene.poll(waiting.as_mut()), Poll::Ready(Ok(()))));
+        assert!(matches!(fixture.poll(waiting.as_mut()), Poll::Ready(Ok(()))));
     }
 }
 
 #[test]
 fn a_commit_that_fails_fails_every_member_and_leaves_nothing() {
     // With a rollback journal, a reader elsewhere keeps a commit from overwriting its pages.
-    let scene = Scene::new("journal=delete&busy_timeout_ms=20");
-    let reader = Connection::open(scene.path()).unwrap();
+    let fixture = Fixture::new("journal=delete&busy_timeout_ms=20");
+    let reader = Connection::open(fixture.path()).unwrap();
     reader.execute_batch("BEGIN").unwrap();
     reader.query_row("SELECT count(*) FROM t", [], |row| row.get::<_, i64>(0)).unwrap();
-    let mut sessions: Vec<_> = (0..5).map(|_| scene.session()).collect();
+    let mut sessions: Vec<_> = (0..5).map(|_| fixture.session()).collect();
     let mut commits = Vec::new();
     for (id, session) in (0..).zip(&mut sessions) {
-        scene.insert(session, AccessPattern::Several, id).unwrap();
+        fixture.insert(session, AccessPattern::Several, id).unwrap();
         let mut commit = Box::pin(session.commit());
-        assert!(scene.poll(commit.as_mut()).is_pending());
+        assert!(fixture.poll(commit.as_mut()).is_pending());
         commits.push(commit);
     }
-    scene.worker.pass_ended();
+    fixture.worker.pass_ended();
     for mut commit in commits {
-        let told = scene.poll(commit.as_mut());
-        assert!(matches!(told, Poll::Ready(Err(Stop::Conflict(Cause::Locked)))), "{told:?}");
+        let result = fixture.poll(commit.as_mut());
+        assert!(matches!(result, Poll::Ready(Err(Stop::Conflict(Cause::Locked)))), "{result:?}");
     }
     reader.execute_batch("COMMIT").unwrap();
-    assert!(scene.seen().is_empty());
-    // The queue goes on.
+    assert!(fixture.visible_rows().is_empty());
+    // The queue continues.
     for (id, session) in (0..).zip(&mut sessions) {
-        block_on(&scene.worker, session.abort());
-        scene.insert(session, AccessPattern::Several, id).unwrap();
-        block_on(&scene.worker, session.commit()).unwrap();
+        block_on(&fixture.worker, session.abort());
+        fixture.insert(session, AccessPattern::Several, id).unwrap();
+        block_on(&fixture.worker, session.commit()).unwrap();
     }
-    assert_eq!(scene.seen(), [0, 1, 2, 3, 4]);
+    assert_eq!(fixture.visible_rows(), [0, 1, 2, 3, 4]);
 }
 
 #[test]
-fn one_that_gives_up_waiting_disturbs_nobody() {
-    let scene = Scene::new("journal=wal");
-    let (mut gives_up, mut stays) = (scene.session(), scene.session());
-    scene.insert(&mut gives_up, AccessPattern::Several, 1).unwrap();
-    assert!(scene.poll(pin!(gives_up.commit())).is_pending());
+fn a_client_that_gives_up_waiting_disturbs_no_other() {
+    let fixture = Fixture::new("journal=wal");
+    let (mut gives_up, mut stays) = (fixture.session(), fixture.session());
+    fixture.insert(&mut gives_up, AccessPattern::Several, 1).unwrap();
+    assert!(fixture.poll(pin!(gives_up.commit())).is_pending());
     block_on(&(), gives_up.abort());
-    scene.insert(&mut gives_up, AccessPattern::Several, 2).unwrap();
+    fixture.insert(&mut gives_up, AccessPattern::Several, 2).unwrap();
     let mut again = pin!(gives_up.commit());
-    assert!(scene.poll(again.as_mut()).is_pending());
-    scene.insert(&mut stays, AccessPattern::Single, 3).unwrap();
+    assert!(fixture.poll(again.as_mut()).is_pending());
+    fixture.insert(&mut stays, AccessPattern::Single, 3).unwrap();
     let mut staying = pin!(stays.commit());
-    assert!(scene.poll(staying.as_mut()).is_pending());
-    scene.worker.pass_ended();
-    assert!(matches!(scene.poll(again.as_mut()), Poll::Ready(Ok(()))));
-    assert!(matches!(scene.poll(staying.as_mut()), Poll::Ready(Ok(()))));
-    // What was released before it was given up is of unknown outcome to its client; here it stayed.
-    assert_eq!(scene.seen(), [1, 2, 3]);
+    assert!(fixture.poll(staying.as_mut()).is_pending());
+    fixture.worker.pass_ended();
+    assert!(matches!(fixture.poll(again.as_mut()), Poll::Ready(Ok(()))));
+    assert!(matches!(fixture.poll(staying.as_mut()), Poll::Ready(Ok(()))));
+    // A transaction that was released and given up has an unknown outcome for its client; here it was
+    // committed.
+    assert_eq!(fixture.visible_rows(), [1, 2, 3]);
 }
 
 #[test]
 fn an_aborted_member_leaves_the_others_of_its_group() {
-    let scene = Scene::new("journal=wal");
-    let (mut one, mut other) = (scene.session(), scene.session());
-    scene.insert(&mut one, AccessPattern::Several, 1).unwrap();
+    let fixture = Fixture::new("journal=wal");
+    let (mut one, mut other) = (fixture.session(), fixture.session());
+    fixture.insert(&mut one, AccessPattern::Several, 1).unwrap();
     let mut waiting = pin!(one.commit());
-    assert!(scene.poll(waiting.as_mut()).is_pending());
-    scene.insert(&mut other, AccessPattern::Several, 2).unwrap();
+    assert!(fixture.poll(waiting.as_mut()).is_pending());
+    fixture.insert(&mut other, AccessPattern::Several, 2).unwrap();
     block_on(&(), other.abort());
-    let twice = scene.insert(&mut other, AccessPattern::Several, 1);
+    let twice = fixture.insert(&mut other, AccessPattern::Several, 1);
     assert!(matches!(twice, Err(Stop::Failed(_))), "it sees the group's row: {twice:?}");
     drop(other);
-    scene.worker.pass_ended();
-    assert!(matches!(scene.poll(waiting.as_mut()), Poll::Ready(Ok(()))));
-    assert_eq!(scene.seen(), [1]);
+    fixture.worker.pass_ended();
+    assert!(matches!(fixture.poll(waiting.as_mut()), Poll::Ready(Ok(()))));
+    assert_eq!(fixture.visible_rows(), [1]);
 }

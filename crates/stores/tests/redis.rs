@@ -1,7 +1,7 @@
-//! Redis, on real servers that the tests start: the suite, durability as it is, no harm to what is not
-//! ours, lost connections.
+//! Redis, on real servers that the tests start: the suite, durability as reported, no damage to
+//! unmanaged keys, lost connections.
 
-#![allow(clippy::unwrap_used, reason = "in a test an unwrap is a finding")]
+#![allow(clippy::unwrap_used, reason = "a failed unwrap fails the test")]
 
 #[path = "shared/certificates.rs"]
 mod certificates;
@@ -19,8 +19,8 @@ use syncline_stores::AnyTarget;
 use syncline_testkit::password_of;
 
 fn server(durability: Durability) -> PrivateServer {
-    let wanted = LaunchSpec { durability, ..LaunchSpec::new(Product::Redis) };
-    PrivateServer::start(&wanted).unwrap()
+    let spec = LaunchSpec { durability, ..LaunchSpec::new(Product::Redis) };
+    PrivateServer::start(&spec).unwrap()
 }
 
 /// The server's address with its password and no other options.
@@ -33,7 +33,7 @@ fn open(url: &str) -> AnyTarget {
     AnyTarget::open(url).unwrap_or_else(|error| panic!("{url}: {error}"))
 }
 
-/// Somebody else's connection, as plain as it can be.
+/// A plain connection of another client.
 struct Other(BufReader<TcpStream>);
 
 impl Other {
@@ -46,7 +46,7 @@ impl Other {
         other
     }
 
-    /// Sends a command without spaces in its parts, and answers the first line of the reply.
+    /// Sends a command without spaces in its parts, and returns the first line of the reply.
     fn ask(&mut self, command: &str) -> String {
         self.0.get_mut().write_all(format!("{command}\r\n").as_bytes()).unwrap();
         let mut line = String::new();
@@ -91,7 +91,7 @@ fn redis_conforms_in_all_but_indexes_and_joins() {
 }
 
 #[test]
-fn redis_without_scans_conforms_in_what_is_left() {
+fn redis_without_scans_conforms_in_the_rest() {
     let server = server(Durability::None);
     let url = format!("{}&scans=no", place(&server));
     let outcome = conforms(|| open(&url));
@@ -101,7 +101,7 @@ fn redis_without_scans_conforms_in_what_is_left() {
 }
 
 #[test]
-fn durability_is_read_back_and_another_word_is_refused() {
+fn durability_is_read_back_and_another_one_is_refused() {
     for (durability, words) in [
         (Durability::None, "aof_enabled:0"),
         (Durability::Os, "appendfsync=no"),
@@ -114,34 +114,34 @@ fn durability_is_read_back_and_another_word_is_refused() {
         let here = matches!(target.log_place(), LogLocation::Directory(place) if place.is_dir());
         assert_eq!(here, durability != Durability::None, "{:?}", target.log_place());
         block_on(&(), target.create(&plan().0)).unwrap();
-        let said = block_on(&(), target.evidence()).unwrap();
-        assert_eq!(said.durability, durability);
-        assert!(said.durability_evidence.contains(words), "{said:?}");
-        assert!(said.version.starts_with(|first: char| first.is_ascii_digit()));
+        let reported = block_on(&(), target.evidence()).unwrap();
+        assert_eq!(reported.durability, durability);
+        assert!(reported.durability_evidence.contains(words), "{reported:?}");
+        assert!(reported.version.starts_with(|first: char| first.is_ascii_digit()));
         block_on(&(), target.remove()).unwrap();
         drop(target);
         for other in [Durability::None, Durability::Os, Durability::Data] {
             let target = open(&format!("{}&durability={}", place(&server), other.word()));
-            let met = block_on(&(), target.meet());
-            assert_eq!(met.is_ok(), other == durability, "{met:?}");
+            let preflight = block_on(&(), target.meet());
+            assert_eq!(preflight.is_ok(), other == durability, "{preflight:?}");
         }
     }
 }
 
 #[test]
-fn everysec_is_no_more_than_handed_to_the_operating_system() {
+fn everysec_is_durability_os() {
     let server = server(Durability::Data);
     assert_eq!(Other::of(&server).ask("CONFIG SET appendfsync everysec"), "+OK");
     let target = open(&format!("{}&live=yes", place(&server)));
     block_on(&(), target.create(&plan().0)).unwrap();
-    let said = block_on(&(), target.evidence()).unwrap();
-    assert_eq!(said.durability, Durability::Os);
-    assert!(said.durability_evidence.contains("two seconds"), "{said:?}");
+    let reported = block_on(&(), target.evidence()).unwrap();
+    assert_eq!(reported.durability, Durability::Os);
+    assert!(reported.durability_evidence.contains("two seconds"), "{reported:?}");
     block_on(&(), target.remove()).unwrap();
 }
 
 #[test]
-fn foreign_keys_stay_and_foreign_clients_are_not_disturbed() {
+fn unmanaged_keys_stay_and_other_clients_are_not_disturbed() {
     let server = server(Durability::None);
     let mut other = Other::of(&server);
     for key in ["mine", "syncline_x:row:1", "syncline_y:mark"] {
@@ -162,8 +162,8 @@ fn foreign_keys_stay_and_foreign_clients_are_not_disturbed() {
         session.send(INSERT, &[Value::Int(1), Value::Int(2)]).unwrap();
         session.commit().await.unwrap();
     });
-    assert_eq!(other.ask("DBSIZE"), ":6", "three of ours: mark, row, names of rows");
-    // Of a run under way every key stays.
+    assert_eq!(other.ask("DBSIZE"), ":6", "three managed ones: mark, row, names of rows");
+    // All keys of a run in progress stay.
     let cleans = || {
         let cleaner = open(&format!("{}&live=yes", place(&server)));
         block_on(&(), cleaner.clean()).unwrap()
@@ -171,7 +171,7 @@ fn foreign_keys_stay_and_foreign_clients_are_not_disturbed() {
     let kept = cleans();
     assert!(kept.len() == 1 && kept[0].starts_with("kept"), "a run uses them: {kept:?}");
     assert_eq!(other.ask("DBSIZE"), ":6");
-    // A run that was killed leaves its keys; cleaning takes them and nothing else.
+    // A run that was killed leaves its keys; cleaning removes only those.
     drop((worker, target));
     let cleaned = cleans();
     assert!(cleaned.len() == 1 && cleaned[0].contains("keys of prefix"), "{cleaned:?}");
@@ -205,7 +205,7 @@ fn a_commit_over_a_row_that_another_process_changed_conflicts() {
         session.begin(AccessPattern::Several);
         let update = syncline_contract::OperationId(1);
         session.send(update, &[Value::Int(1), Value::Int(3)]).unwrap();
-        // Another removes every key meanwhile, as only another process could.
+        // Another client removes every key in the meantime.
         assert_eq!(Other::of(&server).ask("FLUSHALL"), "+OK");
         let stopped = session.commit().await.unwrap_err();
         assert!(
@@ -218,7 +218,7 @@ fn a_commit_over_a_row_that_another_process_changed_conflicts() {
 }
 
 #[test]
-fn counters_grow_and_what_is_not_counted_says_why() {
+fn counters_grow_and_missing_ones_have_a_reason() {
     let server = server(Durability::Data);
     let target = open(&place(&server));
     let before = block_on(&(), target.counters()).unwrap();
@@ -236,7 +236,7 @@ fn counters_grow_and_what_is_not_counted_says_why() {
     let seen = block_on(&(), target.observe()).unwrap();
     for meaning in Meaning::ALL {
         let counter = seen.counter(meaning);
-        assert!(counter.is_some(), "{meaning:?} stands there, available or not");
+        assert!(counter.is_some(), "{meaning:?} is listed, available or not");
     }
     // B.F19
     let delayed = seen.counter(Meaning::DelayedSyncs).unwrap();
@@ -249,7 +249,7 @@ fn counters_grow_and_what_is_not_counted_says_why() {
 }
 
 #[test]
-fn a_server_that_goes_is_a_lost_connection_and_no_hang() {
+fn a_server_that_stops_is_a_lost_connection_and_not_a_hang() {
     let server = server(Durability::None);
     let target = open(&place(&server));
     let (plan, _) = plan();
@@ -277,7 +277,7 @@ fn a_server_that_goes_is_a_lost_connection_and_no_hang() {
     assert_eq!(unreached.kind, FailureKind::Connection, "{unreached}");
 }
 
-/// The server takes encrypted connections too; at which port.
+/// Configures the server to accept encrypted connections too; returns the port.
 fn encrypts(server: &PrivateServer, with: &Certificates) -> u16 {
     let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let port = free.local_addr().unwrap().port();
@@ -290,14 +290,14 @@ fn encrypts(server: &PrivateServer, with: &Certificates) -> u16 {
         ("tls-auth-clients", "no".to_owned()),
         ("tls-port", port.to_string()),
     ] {
-        let said = other.ask(&format!("CONFIG SET {name} {value}"));
-        assert_eq!(said, "+OK", "{name}");
+        let reported = other.ask(&format!("CONFIG SET {name} {value}"));
+        assert_eq!(reported, "+OK", "{name}");
     }
     port
 }
 
 #[test]
-fn an_encrypted_server_conforms_and_is_known_by_its_certificate() {
+fn an_encrypted_server_conforms_and_is_verified_by_its_certificate() {
     let (server, made) = (server(Durability::Data), Certificates::new());
     let place = format!("rediss://127.0.0.1:{}", encrypts(&server, &made));
     let roots = made.root().display().to_string();
@@ -307,13 +307,17 @@ fn an_encrypted_server_conforms_and_is_known_by_its_certificate() {
     assert!(outcome.findings.is_empty(), "{outcome}");
     let target = open(&url);
     block_on(&(), target.meet()).unwrap();
-    assert_eq!(target.process(), StoreProcess::Other(server.pid()), "whose port it is");
-    // Whom nobody vouches for, and who does not encrypt, is not spoken to.
+    assert_eq!(
+        target.process(),
+        StoreProcess::Other(server.pid()),
+        "the process that owns the port"
+    );
+    // A server with an untrusted certificate, and one without encryption, are refused.
     let other = Certificates::new();
-    let stranger = other.root().display().to_string();
+    let untrusted = other.root().display().to_string();
     let plain = url.replace(&place, server.url().split("/?").next().unwrap());
     for (url, why) in [
-        (url.replace(&roots, &stranger), "cannot be encrypted"),
+        (url.replace(&roots, &untrusted), "cannot be encrypted"),
         (plain.replace("redis:", "rediss:"), "cannot be encrypted"),
     ] {
         let target = open(&url);

@@ -1,5 +1,5 @@
-//! Rows that stay for a later run are held against their fingerprint: what was changed meanwhile is
-//! found, what a run of ours has changed is not held against it.
+//! Kept rows are compared with their fingerprint: changes by others are found, and a run's own changes
+//! are accepted.
 
 #![allow(clippy::unwrap_used, reason = "a failed unwrap fails the test")]
 
@@ -33,7 +33,7 @@ fn plan() -> RunPlan {
     }
 }
 
-/// Asks a run to stop as soon as its clients are to connect.
+/// Requests a stop as soon as the clients are to connect.
 struct StopsWhileConnecting<'s>(&'s AtomicBool);
 
 impl Observer for StopsWhileConnecting<'_> {
@@ -50,7 +50,7 @@ fn workload(name: &str, options: &[(&str, &str)]) -> AnyWorkload {
     AnyWorkload::parse(name, &pairs).unwrap()
 }
 
-/// A store of rows that stay, and what they are made for.
+/// A store of kept rows, and their workload.
 struct Dataset {
     _folder: tempfile::TempDir,
     file: PathBuf,
@@ -85,7 +85,7 @@ impl Dataset {
         run(&target, &self.workload, &plan(), &stop, &stops).unwrap_err()
     }
 
-    /// Why a run refuses what stands there.
+    /// Why a run refuses the existing rows.
     fn refused(&self) -> String {
         self.go().unwrap_err().to_string()
     }
@@ -101,7 +101,7 @@ fn change(file: &Path, sql: &str) {
 }
 
 #[test]
-fn one_changed_row_of_thousands_is_found_wherever_it_stands() {
+fn one_changed_row_of_thousands_is_found_at_any_position() {
     // More than two pages, the last of them not full.
     let kept = Dataset::loaded("select", &[("rows", "4500")]);
     let table = "single_record_0";
@@ -133,7 +133,7 @@ fn one_changed_row_of_thousands_is_found_wherever_it_stands() {
         assert!(why.contains("are not those that were left there"), "{why}");
         assert!(why.contains("4500 rows") && why.contains("remove it"), "{why}");
         set("1", &format!("'{first}'"));
-        assert!(kept.go().unwrap().head.workload.rows_kept, "row {id} is as it was");
+        assert!(kept.go().unwrap().head.workload.rows_kept, "row {id} is unchanged");
     }
     kept.change(&format!("DELETE FROM {table} WHERE id = (SELECT max(id) FROM {table})"));
     assert!(kept.refused().contains("4499 rows"), "{}", kept.refused());
@@ -156,7 +156,7 @@ fn rows_of_keys_of_several_columns_and_of_none_are_read_too() {
 }
 
 #[test]
-fn what_a_run_has_changed_is_marked_when_it_ends_and_not_before() {
+fn a_runs_changes_are_recorded_when_it_ends_and_not_before() {
     let kept = Dataset::loaded("ycsb", &[("records", "500")]);
     for _ in 0..2 {
         assert!(kept.go().unwrap().head.workload.rows_kept, "its updates are its own");
@@ -174,7 +174,7 @@ fn a_run_that_is_stopped_before_its_clients_start_has_changed_no_row() {
     let updates = [("records", "500")];
     let takes_away = [("test", "delete"), ("table_size", "50"), ("kept", "on")];
     let others = Dataset::loaded("ycsb", &updates);
-    // Of rows that a run would spend too: loaded by one that does not.
+    // Also with rows that a run would spend: loaded by one that does not.
     let mut spent = Dataset::loaded("oltp", &[("test", "point_select"), ("table_size", "50")]);
     spent.workload = workload("oltp", &takes_away);
     for kept in [others, spent] {
@@ -187,7 +187,7 @@ fn a_run_that_is_stopped_before_its_clients_start_has_changed_no_row() {
 }
 
 #[test]
-fn servers_and_the_engine_know_their_rows_again() {
+fn servers_and_the_engine_recognize_their_rows() {
     let folder = syncline_testkit::public_directory(&std::env::temp_dir());
     let server = |product| {
         PrivateServer::start(&LaunchSpec {

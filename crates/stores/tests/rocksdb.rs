@@ -1,8 +1,8 @@
-//! RocksDB beyond what it has in common with its peers: what it says of itself, that its logs are
-//! written over old ones, and that nothing acknowledged is missing when such a log is recovered.
+//! RocksDB's own properties: the settings that it reports, the reuse of old logs, and the recovery of
+//! every acknowledged commit from a reused log.
 
 #![cfg(feature = "rocksdb")]
-#![allow(clippy::unwrap_used, reason = "in a test an unwrap is a finding")]
+#![allow(clippy::unwrap_used, reason = "a failed unwrap fails the test")]
 
 use rocksdb::{DB, DBRecoveryMode, Options};
 use std::collections::BTreeSet;
@@ -20,7 +20,7 @@ const MIB: u64 = 1 << 20;
 fn made(place: &Path, options: &str) -> RocksdbTarget {
     let url = format!("rocksdb:{}?write_buffer_mib=1{options}", place.display());
     let AnyTarget::Rocksdb(target) = AnyTarget::open(&url).unwrap() else {
-        panic!("{url} opens another target");
+        panic!("{url} opens a different target");
     };
     block_on(&(), target.create(&Plan::new())).unwrap();
     target
@@ -59,7 +59,7 @@ fn row(number: u64) -> Change {
 }
 
 #[test]
-fn what_is_said_is_what_rocksdb_wrote_and_counted() {
+fn reported_settings_are_those_that_rocksdb_wrote_and_counted() {
     let folder = tempfile::tempdir().unwrap();
     for (word, durability, counted, fsync) in [
         (
@@ -88,21 +88,21 @@ fn what_is_said_is_what_rocksdb_wrote_and_counted() {
         ),
     ] {
         let target = made(&folder.path().join(word), &format!("&durability={word}"));
-        let said = evidence(&target);
-        assert_eq!(said.durability, durability);
-        assert!(said.durability_evidence.contains(counted), "{said:?}");
-        assert_eq!(value(&said, "use_fsync"), fsync);
-        assert_eq!(value(&said, "write_buffer_size"), MIB.to_string());
-        assert_eq!(value(&said, "compression"), "kNoCompression");
-        assert!(value(&said, "cache_bytes").parse::<u64>().unwrap() > 0);
-        let parts = said.version.split('.').map(str::parse::<u32>);
-        assert_eq!(parts.flatten().count(), 3, "{}", said.version);
+        let reported = evidence(&target);
+        assert_eq!(reported.durability, durability);
+        assert!(reported.durability_evidence.contains(counted), "{reported:?}");
+        assert_eq!(value(&reported, "use_fsync"), fsync);
+        assert_eq!(value(&reported, "write_buffer_size"), MIB.to_string());
+        assert_eq!(value(&reported, "compression"), "kNoCompression");
+        assert!(value(&reported, "cache_bytes").parse::<u64>().unwrap() > 0);
+        let parts = reported.version.split('.').map(str::parse::<u32>);
+        assert_eq!(parts.flatten().count(), 3, "{}", reported.version);
         block_on(&(), target.remove()).unwrap();
     }
 }
 
 #[test]
-fn nothing_of_the_trial_and_the_filling_is_seen() {
+fn the_trial_and_the_filling_leave_no_rows() {
     let folder = tempfile::tempdir().unwrap();
     let target = made(&folder.path().join("store"), "&wal=recycled");
     let all = target.store().scan(&[], &[0xff; 32], Order::Ascending, 9);
@@ -132,9 +132,9 @@ fn a_recycled_log_is_written_over_and_a_fresh_one_grows() {
 
     let place = folder.path().join("fresh");
     let target = made(&place, "&wal=fresh");
-    let said = evidence(&target);
-    assert_eq!(value(&said, "recycle_log_file_num"), "0");
-    assert_eq!(value(&said, "wal_recovery_mode"), "kPointInTimeRecovery");
+    let reported = evidence(&target);
+    assert_eq!(value(&reported, "recycle_log_file_num"), "0");
+    assert_eq!(value(&reported, "wal_recovery_mode"), "kPointInTimeRecovery");
     assert!(logs(&place).iter().all(|(_, bytes, _)| *bytes == 0));
     target.store().commit(&[row(1)]).unwrap();
     assert!(logs(&place).iter().any(|(_, bytes, _)| (1..1000).contains(bytes)));
@@ -144,19 +144,21 @@ fn a_recycled_log_is_written_over_and_a_fresh_one_grows() {
 #[test]
 fn a_log_is_not_recycled_where_there_is_none() {
     let refused = AnyTarget::open("rocksdb?durability=none&wal=recycled").unwrap_err();
-    let said = refused.to_string();
-    assert!(said.ends_with("wal=recycled with durability=none: no log is written"), "{said}");
+    let reported = refused.to_string();
+    assert!(
+        reported.ends_with("wal=recycled with durability=none: no log is written"),
+        "{reported}"
+    );
     let folder = tempfile::tempdir().unwrap();
     let target = made(&folder.path().join("store"), "&durability=none");
     assert_eq!(value(&evidence(&target), "recycle_log_file_num"), "0");
     block_on(&(), target.remove()).unwrap();
 }
 
-/// The files as a kill of the process leaves them, recovered in RocksDB's usual way: of what
-/// stands in a log behind its last record, which is older commits, nothing may come back or hide what
-/// is newer.
+/// The files as after a kill of the process, recovered in RocksDB's default mode: older commits after
+/// the last record of a reused log must neither return nor hide newer ones.
 #[test]
-fn what_was_acknowledged_is_there_when_a_recycled_log_is_recovered() {
+fn acknowledged_commits_survive_the_recovery_of_a_recycled_log() {
     let folder = tempfile::tempdir().unwrap();
     let place = folder.path().join("store");
     let target = made(&place, "&durability=os&wal=recycled");
@@ -164,7 +166,7 @@ fn what_was_acknowledged_is_there_when_a_recycled_log_is_recovered() {
     for number in 0..rows {
         target.store().commit(&[row(number)]).unwrap();
     }
-    // The newest value of a row that lies in an older log, and of one that is gone.
+    // The newest value of a row that is in an older log, and a row that was deleted.
     target.store().commit(&[Change { value: Some(b"new".to_vec()), ..row(7) }]).unwrap();
     target.store().commit(&[Change { value: None, ..row(8) }]).unwrap();
     let copy = folder.path().join("copy");

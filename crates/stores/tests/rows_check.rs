@@ -1,7 +1,7 @@
-//! The workloads that verify rows (ycsb, mrow, mrmw) on SQLite: their checks hold for what was
-//! acknowledged, and find each kind of damage that is done to the database behind their back.
+//! The workloads that verify rows (ycsb, mrow, mrmw) on SQLite: their checks hold for acknowledged
+//! changes, and find each kind of damage to the database.
 
-#![allow(clippy::unwrap_used, reason = "in a test an unwrap is a finding")]
+#![allow(clippy::unwrap_used, reason = "a failed unwrap fails the test")]
 
 #[path = "shared/checked_run.rs"]
 mod checked_run;
@@ -23,15 +23,15 @@ const BYTES: &str = "every record holds the bytes that were written";
 const RECORD_READS: &str = "every read answered its record, byte for byte";
 
 impl CheckedRun {
-    fn look_at_kept_rows(&self) {
+    fn inspect_kept_rows(&self) {
         block_on(&self.worker, async {
             let mut session = self.connect().await;
-            self.workload.look_at_kept_rows(&mut session).await.unwrap();
+            self.workload.inspect_kept_rows(&mut session).await.unwrap();
         });
     }
 
-    /// Clients take turns; each seventh transaction is aborted, and what `unknown` says of a round is
-    /// told to the client as unknown, whether it was committed or not.
+    /// Clients take turns; each seventh transaction is aborted, and those rounds that `unknown` selects
+    /// are reported to the client as unknown, whether they were committed or not.
     fn perform(&self, rounds: u64, unknown: impl Fn(u64) -> bool) -> Vec<AnyTally> {
         let clients = (0..CLIENTS).map(|number| self.workload.client(number, CLIENTS, 42));
         let mut clients: Vec<_> = clients.collect();
@@ -68,9 +68,9 @@ impl CheckedRun {
 /// The names of the violated checks, after damage before or after the transactions.
 fn finds(name: &str, options: &[(&str, &str)], before: &str, after: &str) -> Vec<String> {
     let run = CheckedRun::new("client=threads", name, options);
-    run.harm(before);
+    run.damage_store(before);
     let tallies = run.perform(140, |_| false);
-    run.harm(after);
+    run.damage_store(after);
     violated(run.check(tallies))
 }
 
@@ -103,7 +103,7 @@ const MIX_WITH_DELETES: &[(&str, &str)] = &[
 #[test]
 fn ycsb_holds_for_what_was_acknowledged_and_for_what_is_unknown() {
     for options in [MIX, MIX_WITH_DELETES] {
-        // Of the unknown rounds some were committed and some, with each seventh, were not.
+        // Some of the unknown rounds were committed and some, each seventh among them, were not.
         for every in [1_000, 13, 7] {
             let run = CheckedRun::new("client=threads", "ycsb", options);
             let tallies = run.perform(140, |round| round % every == every - 1);
@@ -116,7 +116,7 @@ fn ycsb_holds_for_what_was_acknowledged_and_for_what_is_unknown() {
     }
 }
 
-/// What makes a store that acknowledges updates and does none of them.
+/// Makes a store acknowledge updates without executing them.
 fn drops_updates() -> String {
     let fields: Vec<_> = (0..10).map(|field| format!("field{field} = OLD.field{field}")).collect();
     let back = fields.join(", ");
@@ -151,7 +151,7 @@ fn ycsb_finds_dropped_updates_of_rows_that_an_earlier_run_has_updated() {
         &[("records", "5"), ("read", "0"), ("update", "1")],
     );
     run.perform(140, |_| false);
-    run.harm(&drops_updates());
+    run.damage_store(&drops_updates());
     run.workload.run_begins(7);
     let tallies = run.perform(140, |_| false);
     assert_eq!(violated(run.check(tallies)), [UPDATES]);
@@ -168,37 +168,37 @@ fn oltp_finds_additions_that_a_store_has_dropped_from_kept_rows_too() {
         assert_eq!(finds("oltp", &of(test), "", ""), [""; 0], "{test}");
         assert_eq!(finds("oltp", &of(test), DROPS, ""), [COUNTS], "{test}");
     }
-    let again = |test, harm: &str| {
+    let again = |test, damage_store: &str| {
         let run = CheckedRun::new("client=threads", "oltp", &of(test));
         run.perform(140, |_| false);
         run.workload.run_begins(7);
-        run.look_at_kept_rows();
-        run.harm(harm);
+        run.inspect_kept_rows();
+        run.damage_store(damage_store);
         let tallies = run.perform(70, |_| false);
         run.check(tallies)
     };
     assert_eq!(violated(again("update_index", "")), [""; 0]);
     assert_eq!(violated(again("update_index", DROPS)), [COUNTS]);
-    // Where rows are replaced nobody can tell, and the check says so.
+    // If rows are replaced, the check cannot tell, and reports that.
     let unknown = again("write_only", DROPS);
     let counts = unknown.iter().find(|check| check.name == COUNTS).unwrap();
-    let said = &counts.outcome;
-    assert!(matches!(said, CheckOutcome::NotApplicable(_)), "{said:?}");
+    let outcome = &counts.outcome;
+    assert!(matches!(outcome, CheckOutcome::NotApplicable(_)), "{outcome:?}");
     assert_eq!(violated(unknown), [""; 0]);
     // Unless the tables were only prepared.
     let prepared = CheckedRun::new("client=threads", "oltp", &of("write_only"));
     prepared.workload.run_begins(7);
-    prepared.look_at_kept_rows();
-    prepared.harm(DROPS);
+    prepared.inspect_kept_rows();
+    prepared.damage_store(DROPS);
     let tallies = prepared.perform(70, |_| false);
     assert_eq!(violated(prepared.check(tallies)), [COUNTS]);
     let twice = "UPDATE sbtest1 SET k = k + 3000";
-    let most = "no k has grown by more than the index updates";
-    assert_eq!(violated(again("write_only", twice)), [most]);
+    let at_most = "no k has grown by more than the index updates";
+    assert_eq!(violated(again("write_only", twice)), [at_most]);
 }
 
 #[test]
-fn oltp_finds_texts_that_a_store_has_not_set() {
+fn oltp_finds_texts_that_a_store_did_not_set() {
     let options = [("test", "update_non_index"), ("table_size", "400")];
     let drops =
         "CREATE TRIGGER drops BEFORE UPDATE OF c ON sbtest1 BEGIN SELECT RAISE(IGNORE); END";
@@ -228,7 +228,7 @@ fn equal_seeds_write_equal_values_into_fresh_rows() {
 }
 
 #[test]
-fn ycsb_finds_a_row_too_few_too_many_and_another() {
+fn ycsb_finds_a_missing_an_extra_and_a_changed_row() {
     let any = "ycsb_key = (SELECT ycsb_key FROM usertable LIMIT 1 OFFSET 33)";
     let delete = format!("DELETE FROM usertable WHERE {any}");
     assert_eq!(finds("ycsb", MIX, "", &delete), [ROWS]);
@@ -238,14 +238,14 @@ fn ycsb_finds_a_row_too_few_too_many_and_another() {
     assert_eq!(finds("ycsb", MIX, "", copy), [ROWS, CONTENT]);
     let renamed = format!("UPDATE usertable SET ycsb_key = 'user77' WHERE {any}");
     assert_eq!(finds("ycsb", MIX, "", &renamed), [ROWS, CONTENT]);
-    let stranger = format!("UPDATE usertable SET ycsb_key = 'nobody' WHERE {any}");
-    assert_eq!(finds("ycsb", MIX, "", &stranger), [ROWS, CONTENT]);
+    let changed_key = format!("UPDATE usertable SET ycsb_key = 'nobody' WHERE {any}");
+    assert_eq!(finds("ycsb", MIX, "", &changed_key), [ROWS, CONTENT]);
     let all = "DELETE FROM usertable";
     assert_eq!(finds("ycsb", MIX_WITH_DELETES, "", all), [ROWS]);
 }
 
 #[test]
-fn ycsb_finds_an_altered_a_swapped_and_a_cut_value() {
+fn ycsb_finds_an_altered_a_swapped_and_a_truncated_value() {
     let any = "ycsb_key = (SELECT ycsb_key FROM usertable LIMIT 1 OFFSET 50)";
     for change in [
         "field3 = substr(field3, 1, 99) || '!'",
@@ -268,7 +268,7 @@ fn ycsb_finds_damage_when_it_reads_it() {
     assert_eq!(finds("ycsb", read, gone, ""), [ROWS, READS]);
     let altered = "UPDATE usertable SET field7 = field6";
     assert_eq!(finds("ycsb", read, altered, ""), [CONTENT, READS]);
-    // One field of a read row in turn finds it too, and presence alone does not look.
+    // One changed field of a row that is read is found too; a check of presence alone does not find it.
     let one = &[("records", "20"), ("workload", "c"), ("verify", "field")];
     assert_eq!(finds("ycsb", one, altered, ""), [CONTENT, READS]);
     let none = &[("records", "20"), ("workload", "c"), ("verify", "presence")];

@@ -1,6 +1,6 @@
-//! What a commit waits for is read back from the store itself, and the word follows from that.
+//! The sync that a commit waits for is read back from the store, and the durability follows from it.
 
-#![allow(clippy::unwrap_used, reason = "in a test an unwrap is a finding")]
+#![allow(clippy::unwrap_used, reason = "a failed unwrap fails the test")]
 
 use syncline_contract::conformance::block_on;
 use syncline_contract::{Durability, LogLocation, Plan, ReportedSettings, Table, Target};
@@ -23,12 +23,12 @@ fn evidence_of(options: &str) -> ReportedSettings {
 
 fn setting<'e>(evidence: &'e ReportedSettings, name: &str) -> (&'e str, &'e str) {
     let found = evidence.settings.iter().find(|setting| setting.name == name);
-    let found = found.unwrap_or_else(|| panic!("evidence holds {name}"));
+    let found = found.unwrap_or_else(|| panic!("the reported settings include {name}"));
     (&found.value, &found.said_by)
 }
 
 #[test]
-fn each_word_becomes_a_level_that_sqlite_says_is_in_force() {
+fn each_durability_sets_a_level_that_sqlite_reports() {
     for (options, durability, synchronous, journal) in [
         ("durability=os", Durability::Os, "0", "wal"),
         ("durability=os&synchronous=normal", Durability::Os, "1", "wal"),
@@ -36,7 +36,7 @@ fn each_word_becomes_a_level_that_sqlite_says_is_in_force() {
         ("durability=full", Durability::Full, "3", "wal"),
         ("durability=data&journal=delete", Durability::Data, "2", "delete"),
         ("durability=full&journal=truncate&client=queue", Durability::Full, "3", "truncate"),
-        // B.Smaller: SQLite's own words, in capitals too, and what else its users try.
+        // B.Smaller: SQLite's own words, in capitals too, and others that users try.
         ("synchronous=NORMAL", Durability::Os, "1", "wal"),
         ("synchronous=EXTRA", Durability::Full, "3", "wal"),
         ("synchronous=off&journal=DELETE", Durability::Os, "0", "delete"),
@@ -49,8 +49,12 @@ fn each_word_becomes_a_level_that_sqlite_says_is_in_force() {
         assert_eq!(evidence.durability, durability, "{options}");
         assert_eq!(setting(&evidence, "synchronous"), (synchronous, "PRAGMA synchronous"));
         assert_eq!(setting(&evidence, "journal_mode"), (journal, "PRAGMA journal_mode"));
-        let said = format!("synchronous={synchronous} ");
-        assert!(evidence.durability_evidence.contains(&said), "{}", evidence.durability_evidence);
+        let evidence_text = format!("synchronous={synchronous} ");
+        assert!(
+            evidence.durability_evidence.contains(&evidence_text),
+            "{}",
+            evidence.durability_evidence
+        );
     }
 }
 
@@ -68,11 +72,14 @@ fn other_settings_are_read_back_too() {
 }
 
 #[test]
-fn the_unsynced_unlink_of_a_delete_journal_is_said() {
-    let said = evidence_of("durability=data&journal=delete").durability_evidence;
-    assert!(said.contains("not itself synced"), "{said}");
-    // B.Smaller: what to do about the setting that was asked for.
-    assert!(said.contains("durability=full (EXTRA)") && said.contains("journal=wal"), "{said}");
+fn the_unsynced_unlink_of_a_delete_journal_is_reported() {
+    let evidence_text = evidence_of("durability=data&journal=delete").durability_evidence;
+    assert!(evidence_text.contains("is not synced"), "{evidence_text}");
+    // B.Smaller: advice for the setting that was used.
+    assert!(
+        evidence_text.contains("durability=full (EXTRA)") && evidence_text.contains("journal=wal"),
+        "{evidence_text}"
+    );
     let full = evidence_of("durability=full&journal=delete").durability_evidence;
-    assert!(!full.contains("not itself synced"), "{full}");
+    assert!(!full.contains("is not synced"), "{full}");
 }

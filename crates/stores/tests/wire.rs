@@ -1,5 +1,5 @@
-//! Connections of network stores against servers that echo: polled and blocking, plain and encrypted,
-//! lost, silent and absent.
+//! Connections of network stores to echo servers: polled and blocking, plain and encrypted, lost,
+//! silent and absent.
 
 #![allow(clippy::unwrap_used, reason = "a failed unwrap fails the test")]
 
@@ -19,13 +19,13 @@ use syncline_stores::wire::{Endpoint, Poller, Stream, Tls, TlsMode};
 
 const LIMIT: Duration = Duration::from_secs(20);
 
-/// What a server does with a connection.
+/// The behaviour of a server on a connection.
 type Serve = fn(&mut dyn ReadWrite);
 
 trait ReadWrite: Read + Write {}
 impl<T: Read + Write> ReadWrite for T {}
 
-/// Sends back whatever comes.
+/// Echoes all bytes.
 fn echo(socket: &mut dyn ReadWrite) {
     let mut bytes = vec![0; 32 * 1024];
     while let Ok(length @ 1..) = socket.read(&mut bytes) {
@@ -59,8 +59,8 @@ fn unix_server(path: &Path, serve: Serve) -> Endpoint {
     Endpoint::Unix(path.to_owned())
 }
 
-/// Sends that many bytes in questions of that length and reads them back.
-async fn converse(stream: &mut Stream, questions: usize, length: usize) -> Result<(), Failure> {
+/// Sends that many bytes in requests of that length and reads them back.
+async fn exchange(stream: &mut Stream, questions: usize, length: usize) -> Result<(), Failure> {
     for number in 0..questions {
         let byte = number as u8;
         stream.queue().extend(std::iter::repeat_n(byte, length));
@@ -72,7 +72,7 @@ async fn converse(stream: &mut Stream, questions: usize, length: usize) -> Resul
             }
             let got = stream.received().len();
             assert!(stream.received().iter().all(|other| *other == byte));
-            assert!(got <= left, "an answer is as long as its question");
+            assert!(got <= left, "an answer is as long as its request");
             stream.consume(got);
             left -= got;
         }
@@ -80,30 +80,30 @@ async fn converse(stream: &mut Stream, questions: usize, length: usize) -> Resul
     Ok(())
 }
 
-async fn talks(endpoint: &Endpoint, poller: Option<&Poller>) {
+async fn exchanges_data(endpoint: &Endpoint, poller: Option<&Poller>) {
     let mut stream = Stream::connect(endpoint, poller, LIMIT).await.unwrap();
     stream.limit(None);
-    converse(&mut stream, 50, 1).await.unwrap();
-    converse(&mut stream, 20, 20_000).await.unwrap();
-    // More than any socket holds: the answers must be taken while the question is still going out.
-    converse(&mut stream, 2, 8 << 20).await.unwrap();
+    exchange(&mut stream, 50, 1).await.unwrap();
+    exchange(&mut stream, 20, 20_000).await.unwrap();
+    // More than any socket buffers: the answers must be read while the request is still being sent.
+    exchange(&mut stream, 2, 8 << 20).await.unwrap();
 }
 
 #[test]
-fn what_is_sent_comes_back_by_tcp_and_unix_polled_and_blocking() {
+fn data_is_echoed_by_tcp_and_unix_polled_and_blocking() {
     let folder = tempfile::tempdir().unwrap();
     let poller = Poller::new().unwrap();
     let endpoints = [tcp_server(echo), unix_server(&folder.path().join("socket"), echo)];
     for endpoint in &endpoints {
-        block_on(&poller, talks(endpoint, Some(&poller)));
-        // Without a poller no future is ever pending, so that nobody need drive it. What is larger than
-        // the sockets hold is then the server's to take.
+        block_on(&poller, exchanges_data(endpoint, Some(&poller)));
+        // Without a poller no future is ever pending, so none needs an executor. Data beyond the socket
+        // buffers must then be read by the server.
         let mut stream = blocking(Stream::connect(endpoint, None, LIMIT)).unwrap();
-        blocking(converse(&mut stream, 50, 20_000)).unwrap();
+        blocking(exchange(&mut stream, 50, 20_000)).unwrap();
     }
 }
 
-/// The answer of a future that must not be pending.
+/// The output of a future that must not be pending.
 fn blocking<F: Future>(future: F) -> F::Output {
     let mut context = Context::from_waker(Waker::noop());
     match pin!(future).poll(&mut context) {
@@ -123,7 +123,7 @@ fn many_streams_share_one_thread() {
             streams.push(stream.unwrap());
         }
         let mut under_way: Vec<_> =
-            streams.iter_mut().map(|stream| Box::pin(converse(stream, 20, 3_000))).collect();
+            streams.iter_mut().map(|stream| Box::pin(exchange(stream, 20, 3_000))).collect();
         std::future::poll_fn(|context| {
             under_way.retain_mut(|one| match one.as_mut().poll(context) {
                 Poll::Ready(done) => {
@@ -149,7 +149,7 @@ impl Wake for Wakes {
 }
 
 #[test]
-fn a_peer_that_takes_a_question_wakes_nobody_before_its_answer() {
+fn a_peer_that_reads_a_request_wakes_no_task_before_its_answer() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("socket");
     let listener = UnixListener::bind(&path).unwrap();
@@ -186,7 +186,7 @@ fn a_wake_from_another_thread_ends_the_wait_for_sockets() {
     let other = thread::spawn(move || waker.wake());
     poller.wait(None);
     other.join().unwrap();
-    // The wake was used up; a bounded wait ends by its time, to far less than a millisecond.
+    // The wake was consumed; a bounded wait ends by its timer, far more precisely than a millisecond.
     let began = syncline_instrument::clock::now();
     for _ in 0..20 {
         poller.wait(Some(Duration::from_micros(200)));
@@ -196,7 +196,7 @@ fn a_wake_from_another_thread_ends_the_wait_for_sockets() {
 }
 
 #[test]
-fn a_connection_that_the_server_ends_is_lost_and_says_whose() {
+fn a_connection_that_the_server_closes_is_lost_and_names_the_server() {
     let endpoint = tcp_server(|socket| {
         let mut byte = [0];
         assert!(socket.read(&mut byte).is_ok());
@@ -211,13 +211,13 @@ fn a_connection_that_the_server_ends_is_lost_and_says_whose() {
             stream.fill().await.unwrap_err()
         });
         assert_eq!(failure.kind, FailureKind::Connection);
-        let said = format!("the connection to {endpoint} was lost: it closed it");
-        assert_eq!(failure.what, said);
+        let message = format!("the connection to {endpoint} was lost: the server closed it");
+        assert_eq!(failure.what, message);
     }
 }
 
 #[test]
-fn an_end_that_comes_with_the_last_bytes_is_seen_behind_them() {
+fn a_close_that_arrives_with_the_last_bytes_is_seen_after_them() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
     let host = "127.0.0.1".to_owned();
@@ -225,7 +225,7 @@ fn an_end_that_comes_with_the_last_bytes_is_seen_behind_them() {
     let poller = Poller::new().unwrap();
     let failure = block_on(&poller, async {
         let mut stream = Stream::connect(&endpoint, Some(&poller), LIMIT).await.unwrap();
-        // The last words and the end are both here before anybody looks.
+        // The last bytes and the close have both arrived before the first poll.
         let (mut socket, _) = listener.accept().unwrap();
         socket.write_all(b"last words").unwrap();
         drop(socket);
@@ -234,13 +234,13 @@ fn an_end_that_comes_with_the_last_bytes_is_seen_behind_them() {
         assert_eq!(stream.received(), b"last words");
         stream.fill().await.unwrap_err()
     });
-    assert!(failure.what.ends_with("it closed it"), "{failure}");
+    assert!(failure.what.ends_with("the server closed it"), "{failure}");
 }
 
 #[test]
-fn who_does_not_answer_in_time_is_lost() {
+fn a_server_that_does_not_answer_in_time_is_lost() {
     let endpoint = tcp_server(|socket| {
-        // Answers nothing, as long as the other side holds on.
+        // Sends nothing while the other side keeps the connection open.
         assert!(socket.read(&mut [0; 8]).is_ok());
     });
     let poller = Poller::new().unwrap();
@@ -257,7 +257,7 @@ fn who_does_not_answer_in_time_is_lost() {
 }
 
 #[test]
-fn where_nobody_listens_the_sentence_says_so() {
+fn a_port_without_a_listener_is_reported() {
     let free = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = free.local_addr().unwrap().port();
     drop(free);
@@ -276,7 +276,7 @@ fn where_nobody_listens_the_sentence_says_so() {
     }
 }
 
-/// A certificate of a root of its own, for "localhost", and a file with that root.
+/// A certificate for "localhost" with its own root, and a file with that root.
 struct Certified {
     server: Arc<rustls::ServerConfig>,
     roots: PathBuf,
@@ -323,7 +323,7 @@ fn tls_server(config: Arc<rustls::ServerConfig>) -> u16 {
 }
 
 #[test]
-fn an_encrypted_stream_talks_and_holds_the_certificate_to_what_was_asked() {
+fn an_encrypted_stream_verifies_the_certificate_as_configured() {
     let own = certified();
     let port = tls_server(Arc::clone(&own.server));
     let endpoint = Endpoint::Tcp { host: "127.0.0.1".to_owned(), port };
@@ -343,15 +343,15 @@ fn an_encrypted_stream_talks_and_holds_the_certificate_to_what_was_asked() {
                 let mut stream = Stream::connect(&endpoint, poller, LIMIT).await?;
                 stream.start_tls(&tls, host).await?;
                 assert!(stream.certificate().is_some_and(|der| !der.is_empty()));
-                converse(&mut stream, 30, 1).await?;
-                converse(&mut stream, 3, 10_000).await
+                exchange(&mut stream, 30, 1).await?;
+                exchange(&mut stream, 3, 10_000).await
             });
             assert_eq!(talked.is_ok(), good, "{mode:?} {host}: {talked:?}");
         }
     }
-    // A root that has signed nothing here.
-    let foreign = certified();
-    let tls = Tls::new(TlsMode::VerifyCa, Some(&foreign.roots)).unwrap();
+    // A root that has not signed the certificate.
+    let other = certified();
+    let tls = Tls::new(TlsMode::VerifyCa, Some(&other.roots)).unwrap();
     let refused = block_on(&poller, async {
         let mut stream = Stream::connect(&endpoint, Some(&poller), LIMIT).await?;
         stream.start_tls(&tls, "localhost").await
@@ -359,7 +359,7 @@ fn an_encrypted_stream_talks_and_holds_the_certificate_to_what_was_asked() {
     assert_eq!(refused.unwrap_err().kind, FailureKind::Connection);
 }
 
-/// What verification says of a server's certificate, blocking and polled.
+/// The errors of verifying a server's certificate, blocking and polled.
 fn refusals(server: &rcgen::CertificateParams, host: &str, by: Signer) -> [String; 2] {
     let folder = tempfile::tempdir().unwrap();
     let mut root = rcgen::CertificateParams::new(Vec::new()).unwrap();
@@ -409,7 +409,7 @@ enum Signer {
 
 // B.F16
 #[test]
-fn a_certificate_that_is_refused_is_said_to_be_so_in_words_with_what_to_do() {
+fn a_refused_certificate_is_reported_with_advice() {
     let of = |change: fn(&mut rcgen::CertificateParams)| {
         let mut params = rcgen::CertificateParams::new(vec!["localhost".to_owned()]).unwrap();
         change(&mut params);
@@ -424,7 +424,7 @@ fn a_certificate_that_is_refused_is_said_to_be_so_in_words_with_what_to_do() {
         params.extended_key_usages = vec![rcgen::ExtendedKeyUsagePurpose::ClientAuth];
     });
     for (server, host, how, words) in [
-        (&good, "localhost", Signer::Itself, ["no root that is trusted here", "tls=require"]),
+        (&good, "localhost", Signer::Itself, ["not signed by a trusted root", "tls=require"]),
         (
             &authority,
             "localhost",
@@ -439,15 +439,15 @@ fn a_certificate_that_is_refused_is_said_to_be_so_in_words_with_what_to_do() {
             Signer::Root,
             ["its certificate is for localhost and not for db.example", "tls=verify-ca"],
         ),
-        (&client, "localhost", Signer::Root, ["is not one for servers", "tls=require"]),
+        (&client, "localhost", Signer::Root, ["is not for servers", "tls=require"]),
     ] {
-        for said in refusals(server, host, how) {
-            assert!(said.contains("127.0.0.1"), "{said}");
+        for message in refusals(server, host, how) {
+            assert!(message.contains("127.0.0.1"), "{message}");
             for word in words {
-                assert!(said.contains(word), "{word}: {said}");
+                assert!(message.contains(word), "{word}: {message}");
             }
             for inside in ["CaUsed", "Other", "Context", "DnsName", "UnknownIssuer", "was lost"] {
-                assert!(!said.contains(inside), "{inside}: {said}");
+                assert!(!message.contains(inside), "{inside}: {message}");
             }
         }
     }
@@ -455,7 +455,7 @@ fn a_certificate_that_is_refused_is_said_to_be_so_in_words_with_what_to_do() {
 
 // B.F16
 #[test]
-fn what_does_not_speak_tls_is_said_not_to() {
+fn a_server_without_tls_is_reported() {
     let endpoint = tcp_server(|socket| {
         let mut hello = [0; 16];
         socket.read_exact(&mut hello).unwrap();
@@ -466,8 +466,8 @@ fn what_does_not_speak_tls_is_said_not_to() {
         let mut stream = Stream::connect(&endpoint, None, LIMIT).await?;
         stream.start_tls(&tls, "localhost").await
     });
-    let said = refused.unwrap_err().what;
-    assert!(said.contains("does not speak TLS; check host and port"), "{said}");
+    let message = refused.unwrap_err().what;
+    assert!(message.contains("does not speak TLS; check host and port"), "{message}");
 }
 
 #[test]
@@ -486,7 +486,7 @@ fn modes_that_verify_need_roots_that_can_be_read() {
 
 // A.E6
 #[test]
-fn the_kernel_looks_whether_a_silent_peer_is_still_there() {
+fn the_kernel_probes_a_silent_peer() {
     use rustix::net::sockopt;
     let stream = block_on(&(), Stream::connect(&tcp_server(echo), None, LIMIT)).unwrap();
     assert!(sockopt::socket_keepalive(&stream).unwrap());

@@ -1,4 +1,5 @@
-//! The workload: each transaction inserts a key of its own, and the check compares with the store.
+//! The workload: each transaction inserts another key, and the check compares the clients' keys with the
+//! store's.
 
 use crate::scripted_store::{CallLog, Store};
 use std::sync::Arc;
@@ -7,33 +8,33 @@ use syncline_contract::{
     ResponseBound, Rows, Session, Stop, Table, TableId, Transaction, Value, Waits, Workload, Write,
 };
 
-/// Keys of client `number` start at `number * BY_CLIENT`.
+/// The keys of client `number` start at `number * BY_CLIENT`.
 pub const BY_CLIENT: i64 = 1 << 32;
 
 /// The workload.
 pub struct Keys {
     book: Arc<CallLog>,
     plan: Plan,
-    /// Every so many transactions of a client are aborted by the workload's own rule.
+    /// If this is `Some(n)`, the workload aborts every `n`th transaction of a client.
     pub abort_every: Option<i64>,
-    /// Rows to load.
+    /// The number of rows to load.
     pub rows: u64,
     /// How long its clients wait around a transaction.
     pub waits: Waits,
-    /// What its responses must keep to.
+    /// The bounds of its response times.
     pub bounds: Vec<ResponseBound>,
 }
 
-/// What a client knows in the end.
+/// What a client knows at the end of the run.
 #[derive(Debug, Default)]
 pub struct Tally {
-    /// How many keys it has drawn.
+    /// The number of keys that it has drawn.
     pub drawn: i64,
-    /// Keys whose commit was acknowledged.
+    /// The keys whose commit was acknowledged.
     pub committed: Vec<i64>,
-    /// Keys whose transaction was undone.
+    /// The keys whose transaction was undone.
     pub undone: Vec<i64>,
-    /// Keys of transactions of unknown outcome.
+    /// The keys of transactions with an unknown outcome.
     pub unknown: Vec<i64>,
 }
 
@@ -47,7 +48,7 @@ pub struct KeysClient {
 }
 
 impl Keys {
-    /// Keys for that store, without waits, bounds or rows to load.
+    /// A workload for that store, without waits, bounds or rows to load.
     pub fn new(store: &Store) -> Keys {
         let mut plan = Plan::new();
         declare(&mut plan);
@@ -72,7 +73,10 @@ impl Client for KeysClient {
     type Tally = Tally;
 
     fn draw(&mut self) -> usize {
-        assert!(self.open.is_none(), "a drawn transaction is told its ending");
+        assert!(
+            self.open.is_none(),
+            "the client is told how a transaction ended before it draws the next"
+        );
         self.open = Some(self.first + self.tally.drawn);
         self.tally.drawn += 1;
         0
@@ -101,7 +105,7 @@ impl Client for KeysClient {
     }
 
     fn ended(&mut self, _kind: usize, ending: Ending) {
-        let key = self.open.take().expect("an ending is told once");
+        let key = self.open.take().expect("the client is told once how a transaction ended");
         match ending {
             Ending::Committed => self.tally.committed.push(key),
             Ending::Undone => self.tally.undone.push(key),
@@ -110,7 +114,10 @@ impl Client for KeysClient {
     }
 
     fn tally(self) -> Tally {
-        assert!(self.open.is_none(), "every ending is told before the tally is taken");
+        assert!(
+            self.open.is_none(),
+            "the client is told how every transaction ended before its tally is taken"
+        );
         self.tally
     }
 }
@@ -158,7 +165,7 @@ impl Workload for Keys {
 
     fn client(&self, number: usize, clients: usize, _seed: u64) -> KeysClient {
         assert!(number < clients);
-        // Handles are equal in every plan that was declared alike.
+        // The handles are equal in all plans that are declared in the same way.
         let insert = declare(&mut Plan::new());
         KeysClient {
             first: number as i64 * BY_CLIENT,
@@ -177,15 +184,15 @@ impl Workload for Keys {
         let keys = self.book.keys.lock().unwrap();
         let mut wrong: Vec<&i64> = Vec::new();
         for tally in &tallies {
-            let held = |key: &i64| keys.get(key).copied().unwrap_or_default();
-            wrong.extend(tally.committed.iter().filter(|key| held(key) != 1));
-            wrong.extend(tally.undone.iter().filter(|key| held(key) != 0));
-            wrong.extend(tally.unknown.iter().filter(|key| held(key) > 1));
+            let commits = |key: &i64| keys.get(key).copied().unwrap_or_default();
+            wrong.extend(tally.committed.iter().filter(|key| commits(key) != 1));
+            wrong.extend(tally.undone.iter().filter(|key| commits(key) != 0));
+            wrong.extend(tally.unknown.iter().filter(|key| commits(key) > 1));
         }
         let known: usize = tallies.iter().map(|tally| tally.committed.len()).sum();
         let unknown: usize = tallies.iter().map(|tally| tally.unknown.len()).sum();
-        let counts = (known..=known + unknown).contains(&keys.len());
-        let outcome = if wrong.is_empty() && counts {
+        let is_count_possible = (known..=known + unknown).contains(&keys.len());
+        let outcome = if wrong.is_empty() && is_count_possible {
             CheckOutcome::Held
         } else {
             CheckOutcome::Violated(format!("{} rows, {known} known, wrong: {wrong:?}", keys.len()))

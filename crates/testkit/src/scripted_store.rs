@@ -1,4 +1,4 @@
-//! The store: keys in a set, and a script that says how each commit ends.
+//! The store: a set of keys, and a script that determines how each commit ends.
 
 use std::cell::Cell;
 use std::collections::BTreeMap;
@@ -19,46 +19,46 @@ use syncline_instrument::{Nanos, clock};
 /// How a commit ends.
 #[derive(Clone, Copy, Debug)]
 pub enum Answer {
-    /// At once.
+    /// With a commit, at once.
     Committed,
-    /// After another thread has completed a ticket.
+    /// With a commit, after another thread has completed a ticket.
     ByTicket,
-    /// At the end of the worker's pass.
+    /// With a commit, at the end of the worker's pass.
     ByPass,
-    /// After the thread was busy for so many nanoseconds.
+    /// With a commit, after the thread was busy for that many nanoseconds.
     Busy(u64),
     /// Never.
     Never,
-    /// Not at all.
+    /// Without a commit, because of a conflict.
     Conflict(Cause),
-    /// Not at all.
+    /// Without a commit, because of a failure.
     Fails(FailureKind),
-    /// Committed, but the connection is lost before the acknowledgement.
+    /// With a commit, but the connection is lost before the acknowledgement.
     Unknown,
-    /// A bug in the store.
+    /// With a panic, as from a bug in the store.
     Panics,
 }
 
-/// What the store saw; the same for all its sessions.
+/// The calls that the store received, in all its sessions.
 #[derive(Debug, Default)]
 pub struct CallLog {
     /// How often its tables were created.
     pub created: AtomicUsize,
     /// How often they were removed.
     pub removed: AtomicUsize,
-    /// Sessions that were opened.
+    /// The number of sessions that were opened.
     pub sessions: AtomicUsize,
-    /// Of those the ones that are still open.
+    /// The number of these that are still open.
     pub sessions_open: AtomicUsize,
-    /// Transactions that were aborted.
+    /// The number of transactions that were aborted.
     pub aborts: AtomicUsize,
-    /// Passes of workers that ended.
+    /// The number of workers' passes that ended.
     pub passes: AtomicUsize,
-    /// Each committed key with how often it was committed.
+    /// The number of commits of each committed key.
     pub keys: Mutex<BTreeMap<i64, u32>>,
-    /// Keys in the order in which they were tried.
+    /// The keys in the order in which their insertion was tried.
     pub tried: Mutex<Vec<i64>>,
-    /// Each loaded key with how often it was loaded.
+    /// The number of times that each loaded key was loaded.
     pub loaded: Mutex<BTreeMap<i64, u32>>,
 }
 
@@ -89,39 +89,40 @@ impl Ticket {
     }
 }
 
-/// The script: what becomes of the n-th try of that key.
+/// The script: how the n-th try of a key ends.
 type Script = dyn Fn(i64, usize) -> Answer + Send + Sync;
 
-/// A store.
+/// A store that follows a script.
 pub struct Store {
     /// Its name.
     pub name: &'static str,
-    /// What it can do.
+    /// Its capabilities.
     pub can: Capabilities,
-    /// What it saw.
+    /// The calls that it received.
     pub book: Arc<CallLog>,
     /// How each commit ends.
     pub script: Arc<Script>,
-    /// What fails: "meet", "counters", "create", "evidence", "worker", "connect", "load", "remove".
+    /// The step that fails: "meet", "counters", "create", "evidence", "worker", "connect", "load" or
+    /// "remove".
     pub broken: Option<&'static str>,
-    /// The step that is never answered: "load".
+    /// The step that never ends: "load".
     pub hangs: Option<&'static str>,
-    /// Whose system calls it says are its own.
+    /// The process whose system calls it reports as its own.
     pub process: StoreProcess,
-    /// Where it says its log is.
+    /// The location that it reports for its log.
     pub log_place: LogLocation,
-    /// Why it takes no writes, if it does not.
+    /// The reason why it accepts no writes, or `None` if it does.
     pub takes_no_writes: Option<String>,
-    /// True if it counts its commits, each of which it says is half a sync, and is 50 us away.
+    /// True if it reports counters, with one sync for two commits, and a round trip of 50 us.
     pub counts: bool,
-    /// Looks that were taken at it, each of which it counts as a commit.
+    /// The number of observations, each of which it counts as a commit.
     pub looks: AtomicUsize,
     log: Mutex<Option<Sender<Arc<Ticket>>>>,
     thread: Option<JoinHandle<()>>,
 }
 
 impl Store {
-    /// A store of futures that follows a script by key and try.
+    /// A store for clients that are futures, with a script that depends on the key and the try.
     pub fn new(script: impl Fn(i64, usize) -> Answer + Send + Sync + 'static) -> Store {
         let (sender, receiver) = channel::<Arc<Ticket>>();
         let thread = std::thread::spawn(move || {
@@ -129,7 +130,7 @@ impl Store {
             while let Ok(ticket) = receiver.recv() {
                 held.push(ticket);
                 held.extend(receiver.try_iter());
-                // Groups of any size, last in first out.
+                // Completes groups of any size, the last ticket first.
                 while let Some(ticket) = held.pop() {
                     ticket.complete();
                 }
@@ -156,12 +157,12 @@ impl Store {
         }
     }
 
-    /// One where every commit ends so.
+    /// A store in which every commit ends in that way.
     pub fn always(answer: Answer) -> Store {
         Store::new(move |_, _| answer)
     }
 
-    /// One in which that step fails.
+    /// A store in which that step fails.
     pub fn broken(step: &'static str) -> Store {
         let mut store = Store::always(Answer::Committed);
         store.broken = Some(step);
@@ -170,7 +171,7 @@ impl Store {
 
     fn counted(&self) -> Vec<Counter> {
         let open = self.book.sessions_open.load(Ordering::SeqCst);
-        assert_eq!(open, 0, "counters are read while no session is open");
+        assert_eq!(open, 0, "counters are read only while no session is open");
         let keys = self.book.keys.lock().unwrap();
         let commits: u64 = keys.values().map(|times| u64::from(*times)).sum();
         let looks = self.looks.load(Ordering::SeqCst) as u64;
@@ -181,14 +182,14 @@ impl Store {
         ]
     }
 
-    /// A thread a client.
+    /// Makes the store require one thread for each client.
     #[must_use]
     pub fn blocking(mut self) -> Store {
         self.can.client_model = ClientModel::Threads;
         self
     }
 
-    /// How often its tables were removed.
+    /// The number of times that its tables were removed.
     pub fn removed(&self) -> usize {
         self.book.removed.load(Ordering::SeqCst)
     }
@@ -211,7 +212,7 @@ impl Drop for Store {
     }
 }
 
-/// A worker's own part: completes at the end of a pass what waits for it.
+/// A worker's part of the store, which completes the waiting tickets at the end of a pass.
 #[derive(Clone)]
 pub struct Part {
     book: Arc<CallLog>,
@@ -225,7 +226,7 @@ impl Worker for Part {
     }
 
     fn pass_ended(&self) {
-        assert!(self.running.replace(false), "a pass ends that has started");
+        assert!(self.running.replace(false), "a pass ends only after it has started");
         self.book.passes.fetch_add(1, Ordering::SeqCst);
         for ticket in self.waiting.take() {
             ticket.complete();
@@ -260,7 +261,7 @@ impl Connection {
         match (self.script)(key, *tries) {
             Answer::Committed => {}
             Answer::ByTicket => {
-                let log = self.log.as_ref().expect("the log runs as long as the store");
+                let log = self.log.as_ref().expect("the log thread runs as long as the store");
                 log.send(ticket.clone()).unwrap();
                 ticket.wait().await;
             }
@@ -300,7 +301,7 @@ impl Connection {
 impl Session for Connection {
     fn begin(&mut self, shape: AccessPattern) {
         assert_eq!(shape, AccessPattern::Single);
-        assert!(self.key.is_none(), "a transaction begins after the last one has ended");
+        assert!(self.key.is_none(), "a transaction begins only after the previous one has ended");
         assert!(!self.lost, "a lost connection is not used again");
     }
 
@@ -400,7 +401,7 @@ impl Target for Store {
     async fn observe(&self) -> TargetResult<StoreObservation> {
         let looks = self.looks.fetch_add(1, Ordering::SeqCst) as u64;
         let key = self.book.keys.lock().unwrap().len() as i64;
-        // Somebody else commits four times between two looks.
+        // Another client commits four times between two observations.
         for number in 0..4 {
             self.book.keys.lock().unwrap().insert(key + number, 1);
         }

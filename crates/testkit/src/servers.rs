@@ -1,11 +1,11 @@
-//! Private servers for tests, and what their URLs say.
+//! Private servers for tests, and functions that read their URLs.
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use syncline_launcher::{LaunchSpec, PrivateServer};
 use tempfile::TempDir;
 
-/// A private server with a directory of its own, which is removed after it has ended.
+/// A private server with its own directory, which is removed after the server has ended.
 #[derive(Debug)]
 pub struct TestServer {
     /// The server.
@@ -14,7 +14,7 @@ pub struct TestServer {
 }
 
 impl TestServer {
-    /// Starts one; its directory is none that the spec names.
+    /// Starts a server in a new directory, whatever directory the spec names.
     pub fn start(spec: LaunchSpec) -> TestServer {
         let directory = public_directory(&std::env::temp_dir());
         let spec = LaunchSpec { directory: Some(directory.path().to_owned()), ..spec };
@@ -22,21 +22,21 @@ impl TestServer {
     }
 }
 
-/// A directory below another that every user may enter, as the user of a server must.
+/// Makes a directory in `parent` that every user may enter, because the server's user must be able to.
 pub fn public_directory(parent: &Path) -> TempDir {
     let directory = tempfile::tempdir_in(parent).unwrap();
     std::fs::set_permissions(directory.path(), PermissionsExt::from_mode(0o755)).unwrap();
     directory
 }
 
-/// The value of an option of a URL, as it is written there.
+/// The value of an option of a URL, still encoded.
 pub fn url_option<'u>(url: &'u str, name: &str) -> Option<&'u str> {
     let (_, options) = url.split_once('?')?;
     let mut pairs = options.split('&').filter_map(|pair| pair.split_once('='));
     pairs.find_map(|(found, value)| (found == name).then_some(value))
 }
 
-/// The port of a URL over TCP.
+/// The port in a URL that uses TCP.
 pub fn port_of(url: &str) -> u16 {
     let (_, rest) = url.rsplit_once("127.0.0.1:").unwrap();
     let digits: String = rest.chars().take_while(char::is_ascii_digit).collect();

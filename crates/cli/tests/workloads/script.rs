@@ -332,7 +332,7 @@ fn what_goes_wrong_in_a_script_says_its_line() {
     for (text, said) in [
         ("SELECT 1;\n\\set x 1 / 0", "a.sql:2: division by zero"),
         ("SELECT :nope;", "a.sql:1: the variable :nope has no value"),
-        ("BEGIN;\nSELECT 1;", "began a transaction and did not end it"),
+        ("BEGIN;\nSELECT 1;", "left a transaction open"),
         ("\\sleep :nope s", "a.sql:1: the variable :nope has no value"),
         ("SELECT 1;\n\nINSERT INTO pgbench_branches (bid) VALUES (1);", "a.sql:3 INSERT INTO"),
     ] {

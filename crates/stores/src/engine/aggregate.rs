@@ -1,10 +1,10 @@
-//! One figure over the rows of a path: a count, a sum, the least, the greatest.
+//! Aggregates over the rows of a path: a count, a sum, the minimum, the maximum.
 
 use super::failure::{statement, stop};
 use super::prepared::Figure;
-use super::read::Walk;
+use super::read::PathScan;
 use super::session::Client;
-use super::values::{found, given};
+use super::values::{from_engine, to_engine};
 use std::cmp::Ordering;
 use std::collections::HashSet;
 use syncline_contract::{Aggregate, Decimal, Rows, Stop, Value};
@@ -14,28 +14,28 @@ impl<D: Disk> Client<D> {
     /// Answers one row of one column.
     pub(super) fn figure(&mut self, figure: &Figure, values: &[Value<'_>]) -> Result<(), Stop> {
         let mut fold = Fold::new(figure.function);
-        let walked = Walk::all(&figure.path).run(
+        let scanned = PathScan::all(&figure.path).run(
             &mut self.session,
-            (&self.tables, &mut self.desk.values),
-            values.iter().copied().map(given),
+            (&self.tables, &mut self.context.values),
+            values.iter().copied().map(to_engine),
             |row| {
-                // What has no column counts every row.
+                // Without a column, every row counts.
                 let value = figure.column.map(|column| row.value(column)).transpose()?;
-                fold.add(value.map_or(Value::Int(1), found));
+                fold.add(value.map_or(Value::Int(1), from_engine));
                 Ok(())
             },
         );
-        walked.map_err(|error| stop(&error))?;
-        fold.answer(self.desk.replies.push(1))
+        scanned.map_err(|error| stop(&error))?;
+        fold.answer(self.context.replies.push(1))
     }
 }
 
-/// A figure in the making. Null counts for nothing.
+/// An aggregate in progress. Nulls are ignored.
 enum Fold {
     Count(i64),
     Distinct(HashSet<Vec<u8>>),
     Sum(Option<Sum>),
-    /// The value so far, in memory of its own: no row or one.
+    /// The best value so far, in its own memory: no row or one.
     Extreme {
         sought: Ordering,
         best: Rows,
@@ -80,7 +80,7 @@ impl Fold {
     }
 
     fn answer(self, rows: &mut Rows) -> Result<(), Stop> {
-        let beyond = || statement("a sum is out of its column's range");
+        let beyond = || statement("a sum is out of the range of its column");
         let whole = |sum: i128| i64::try_from(sum).map_err(|_wide| beyond());
         rows.push(match &self {
             Fold::Count(rows) => Value::Int(*rows),
@@ -102,7 +102,7 @@ impl Fold {
 }
 
 impl Sum {
-    /// The sum with another value of the same column.
+    /// Adds another value of the same column.
     fn plus(sum: Option<Sum>, value: Value<'_>) -> Option<Sum> {
         Some(match (sum, value) {
             (None, Value::Int(value)) => Sum::Int(value.into()),
@@ -134,7 +134,7 @@ fn insert(seen: &mut HashSet<Vec<u8>>, value: Value<'_>) {
         Value::Null => {}
         Value::Int(int) | Value::Timestamp(int) => add(&int.to_le_bytes()),
         Value::Decimal(decimal) => add(&decimal.units.to_le_bytes()),
-        // Both zeros are one value.
+        // Both zeros are the same value.
         Value::Float(float) => add(&(float + 0.0).to_bits().to_le_bytes()),
         Value::Text(text) => add(text.as_bytes()),
         Value::Bytes(bytes) => add(bytes),

@@ -1,19 +1,19 @@
-//! The directory of a database: refused if it holds what is not ours, emptied, removed.
+//! The directory of a database: refused if it contains files of others, emptied, removed.
 //!
-//! | name | ours if |
+//! | name | own_files if |
 //! |---|---|
-//! | `data` | it begins as a data file does |
-//! | `data.new` | likewise, or with zeros: its making was cut off |
+//! | `data` | it begins like a data file |
+//! | `data.new` | the same, or it begins with zeros: its creation was interrupted |
 //! | `making` | it is empty |
-//! | `log` | it is a directory of nothing but the names below |
+//! | `log` | it is a directory with only the names below |
 //! | `log/lock`, `log/making` | it is empty |
-//! | `log/segment-N.log` | it begins as a log segment does, or with zeros |
+//! | `log/segment-N.log` | it begins like a log segment, or with zeros |
 //!
 //! Invariants:
-//! 1. Nothing is removed from a directory that holds anything else, nor from one that holds a log whose
-//!    data file is missing: it may be all that is left of somebody's rows.
-//! 2. A directory that was there before stays; one that was made here goes with the database.
-//! 3. Whoever claims a private directory removes those that ended processes have left beside it.
+//! 1. Nothing is removed from a directory with any other file, nor from one with a log whose data file
+//!    is missing: the log may be all that is left of a user's rows.
+//! 2. A directory that existed before is kept; one that was created here is removed with the database.
+//! 3. Claiming a private directory removes those next to it that ended processes have left.
 
 use crate::file_lock::FileLock;
 use crate::path::{self, delete, failed};
@@ -26,10 +26,10 @@ use syncline_contract::{Failure, FailureKind, TargetResult};
 const DATA_MAGIC: [u8; 8] = *b"SYNCDAT1";
 const LOG_MAGIC: [u8; 8] = *b"SYNCLOG1";
 
-/// The directory of the log in that of the database.
+/// The directory of the log within that of the database.
 const LOG: &str = "log";
 
-/// See the module.
+/// The directory, and whether this target has claimed or created it.
 #[derive(Debug)]
 pub(super) struct DatabaseDirectory {
     directory: PathBuf,
@@ -48,26 +48,26 @@ impl DatabaseDirectory {
         }
     }
 
-    /// Where the database stands.
+    /// The path of the database.
     pub(super) fn directory(&self) -> &Path {
         &self.directory
     }
 
-    /// The directory that stands before and after the run, on the same disk.
+    /// The directory that exists before and after the run, on the same disk.
     pub(super) fn parent(&self) -> PathBuf {
         self.directory.parent().unwrap_or(Path::new("/")).to_owned()
     }
 
-    /// Refuses a directory that [`DatabaseDirectory::claim`] would find to be somebody else's; touches
+    /// Refuses a directory that [`DatabaseDirectory::claim`] would refuse because of its files; changes
     /// nothing.
-    pub(super) fn look(&self) -> TargetResult<()> {
+    pub(super) fn check(&self) -> TargetResult<()> {
         match fs::symlink_metadata(&self.directory) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-            _ => self.refuse_lone_log(&self.ours()?),
+            _ => self.refuse_lone_log(&self.own_files()?),
         }
     }
 
-    /// Makes the directory empty of our own files, or says why not.
+    /// Creates the directory or removes our files from it; fails if it contains others.
     pub(super) fn claim(&self) -> TargetResult<()> {
         if self.is_private {
             self.sweep();
@@ -75,55 +75,55 @@ impl DatabaseDirectory {
         match fs::create_dir(&self.directory) {
             Ok(()) => self.made.store(true, Ordering::SeqCst),
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists && !self.is_private => {}
-            Err(error) => return Err(failed("make", &self.directory, &error)),
+            Err(error) => return Err(failed("create", &self.directory, &error)),
         }
-        let ours = self.ours()?;
+        let own_files = self.own_files()?;
         refuse_in_use(&self.directory)?;
-        self.refuse_lone_log(&ours)?;
+        self.refuse_lone_log(&own_files)?;
         self.claimed.store(true, Ordering::SeqCst);
-        ours.remove()
+        own_files.remove()
     }
 
-    /// Removes private databases that ended processes have left. One that is in use, or holds what is not
-    /// ours, stays.
+    /// Removes private databases that ended processes have left. One that is in use, or contains files
+    /// of others, is kept.
     fn sweep(&self) {
         for path in path::abandoned(&self.directory, "engine") {
             let left = DatabaseDirectory::new(path, false);
             if left.claim().is_ok() {
                 left.made.store(true, Ordering::SeqCst);
-                // What cannot be removed is tried again by the next run.
+                // If it cannot be removed, the next run tries again.
                 drop(left.remove());
             }
         }
     }
 
-    /// True if it goes with its target.
+    /// True if it is removed with its target.
     pub(super) fn is_private(&self) -> bool {
         self.is_private
     }
 
-    /// True if a database stands there; whether it can be opened is found by opening it.
+    /// True if it contains a database; opening it shows whether it is valid.
     pub(super) fn holds_database(&self) -> bool {
         self.directory.join("data").exists()
     }
 
-    /// Leaves the database to whoever opens it next.
-    pub(super) fn let_go(&self) {
+    /// Keeps the database for a later opening.
+    pub(super) fn release(&self) {
         self.claimed.store(false, Ordering::SeqCst);
         self.made.store(false, Ordering::SeqCst);
     }
 
-    /// A store that is there already is taken as it is.
+    /// Claims an existing store unchanged.
     pub(super) fn adopt(&self) {
         self.claimed.store(true, Ordering::SeqCst);
     }
 
-    /// Removes every file of a claimed place; without a claim, nothing.
+    /// Removes every file of a claimed directory; without a claim, nothing.
     pub(super) fn remove(&self) -> TargetResult<()> {
         if !self.claimed.swap(false, Ordering::SeqCst) {
             return Ok(());
         }
-        self.ours()?.remove()?;
+        self.own_files()?.remove()?;
         if self.made.swap(false, Ordering::SeqCst) {
             let removed = fs::remove_dir(&self.directory);
             removed.map_err(|error| failed("remove", &self.directory, &error))?;
@@ -131,16 +131,16 @@ impl DatabaseDirectory {
         Ok(())
     }
 
-    /// Refuses a log that was written to, where the data file is missing and no making was cut off.
-    fn refuse_lone_log(&self, ours: &Ours) -> TargetResult<()> {
-        let is_there = |name: &str| ours.files.contains(&self.directory.join(name));
+    /// Refuses a log with records if the data file is missing and no creation was interrupted.
+    fn refuse_lone_log(&self, own_files: &OwnFiles) -> TargetResult<()> {
+        let is_there = |name: &str| own_files.files.contains(&self.directory.join(name));
         let begun = |path: &&PathBuf| begins_with(path, LOG_MAGIC).unwrap_or(true);
-        let in_log = |path: &&PathBuf| path.parent() == ours.log.as_deref();
-        let segment = ours.files.iter().filter(in_log).find(begun);
+        let in_log = |path: &&PathBuf| path.parent() == own_files.log.as_deref();
+        let segment = own_files.files.iter().filter(in_log).find(begun);
         match segment {
             Some(_) if !["data", "data.new", "making"].into_iter().any(is_there) => {
                 let what = format!(
-                    "{} holds the log of a database and no data file; bring back the file named data, or \
+                    "{} has the log of a database but no data file; restore the file named data, or \
                      empty the directory yourself",
                     self.directory.display()
                 );
@@ -150,78 +150,78 @@ impl DatabaseDirectory {
         }
     }
 
-    /// Our files; a failure if there is any other.
-    fn ours(&self) -> TargetResult<Ours> {
+    /// Our files; a failure if there are any others.
+    fn own_files(&self) -> TargetResult<OwnFiles> {
         let log = self.directory.join(LOG);
-        let mut ours = Ours { files: Vec::new(), log: None };
+        let mut own_files = OwnFiles { files: Vec::new(), log: None };
         for path in paths_in(&self.directory)? {
             if path == log && is_directory(&path) {
-                ours.log = Some(path);
+                own_files.log = Some(path);
             } else {
-                ours.files.push(own(path, is_ours)?);
+                own_files.files.push(own(path, is_own_file)?);
             }
         }
-        if let Some(log) = &ours.log {
+        if let Some(log) = &own_files.log {
             for path in paths_in(log)? {
-                ours.files.push(own(path, is_ours_in_log)?);
+                own_files.files.push(own(path, is_own_log_file)?);
             }
         }
-        Ok(ours)
+        Ok(own_files)
     }
 }
 
-/// What stands in a directory and is ours.
-struct Ours {
+/// The files in a directory that are own_files.
+struct OwnFiles {
     files: Vec<PathBuf>,
-    /// The log's directory, to be removed behind its files.
+    /// The log's directory, to be removed after its files.
     log: Option<PathBuf>,
 }
 
-impl Ours {
-    /// The log goes first, so that no removal that was cut off leaves a log without its data file.
+impl OwnFiles {
+    /// Removes the log first, so that an interrupted removal never leaves a log without its data file.
     fn remove(&self) -> TargetResult<()> {
-        let (in_log, beside): (Vec<_>, Vec<_>) =
+        let (in_log, others): (Vec<_>, Vec<_>) =
             self.files.iter().partition(|path| path.parent() == self.log.as_deref());
         in_log.into_iter().try_for_each(|path| delete(path))?;
         if let Some(log) = &self.log {
             fs::remove_dir(log).map_err(|error| failed("remove", log, &error))?;
         }
-        beside.into_iter().try_for_each(|path| delete(path))
+        others.into_iter().try_for_each(|path| delete(path))
     }
 }
 
 impl Drop for DatabaseDirectory {
-    /// A private store goes with its target, also when a panic is what ends it.
+    /// Removes a private store with its target, also after a panic.
     fn drop(&mut self) {
         if self.is_private {
-            // There is nobody left to tell; whoever wants to know removes it before.
+            // The error has no receiver here; a caller that needs it removes the store before.
             drop(self.remove());
         }
     }
 }
 
 fn paths_in(directory: &Path) -> TargetResult<Vec<PathBuf>> {
-    let looked = |error: &io::Error| failed("look at", directory, error);
-    let entries = fs::read_dir(directory).map_err(|error| looked(&error))?;
+    let unreadable = |error: &io::Error| failed("read", directory, error);
+    let entries = fs::read_dir(directory).map_err(|error| unreadable(&error))?;
     let paths = entries.map(|entry| entry.map(|entry| entry.path()));
-    paths.collect::<io::Result<_>>().map_err(|error| looked(&error))
+    paths.collect::<io::Result<_>>().map_err(|error| unreadable(&error))
 }
 
-/// The path, if `is_ours` says so of its name.
-fn own(path: PathBuf, is_ours: fn(&str, &Path) -> io::Result<bool>) -> TargetResult<PathBuf> {
+/// The path, if `is_own_file` accepts it.
+fn own(path: PathBuf, is_own_file: fn(&str, &Path) -> io::Result<bool>) -> TargetResult<PathBuf> {
     let name = path.file_name().and_then(|name| name.to_str());
-    let is_ours = is_ours(name.unwrap_or_default(), &path);
-    if is_ours.map_err(|error| failed("read", &path, &error))? {
+    let is_own_file = is_own_file(name.unwrap_or_default(), &path);
+    if is_own_file.map_err(|error| failed("read", &path, &error))? {
         return Ok(path);
     }
     let what = format!(
-        "{} was not made by syncline; name a directory that is free, or empty it yourself",
+        "{} was not made by syncline; name an unused directory, or empty it yourself",
         path.display()
     );
     Err(Failure::new(FailureKind::Storage, what))
 }
 
-fn is_ours(name: &str, path: &Path) -> io::Result<bool> {
+fn is_own_file(name: &str, path: &Path) -> io::Result<bool> {
     match name {
         "data" => begins_with(path, DATA_MAGIC),
         "data.new" => Ok(begins_with(path, DATA_MAGIC)? || begins_with(path, [0; 8])?),
@@ -230,7 +230,7 @@ fn is_ours(name: &str, path: &Path) -> io::Result<bool> {
     }
 }
 
-fn is_ours_in_log(name: &str, path: &Path) -> io::Result<bool> {
+fn is_own_log_file(name: &str, path: &Path) -> io::Result<bool> {
     if matches!(name, "lock" | "making") {
         return is_empty(path);
     }
@@ -238,20 +238,20 @@ fn is_ours_in_log(name: &str, path: &Path) -> io::Result<bool> {
     if number.is_none_or(|number| number.parse::<u32>().is_err()) {
         return Ok(false);
     }
-    // A file whose making was interrupted is empty or begins with zeros.
+    // A file whose creation was interrupted is empty or begins with zeros.
     Ok(begins_with(path, LOG_MAGIC)? || begins_with(path, [0; 8])?)
 }
 
 fn is_directory(path: &Path) -> bool {
-    fs::symlink_metadata(path).is_ok_and(|found| found.is_dir())
+    fs::symlink_metadata(path).is_ok_and(|about| about.is_dir())
 }
 
 fn is_empty(path: &Path) -> io::Result<bool> {
-    let found = fs::symlink_metadata(path)?;
-    Ok(found.is_file() && found.len() == 0)
+    let about = fs::symlink_metadata(path)?;
+    Ok(about.is_file() && about.len() == 0)
 }
 
-/// True if the file begins with these bytes, or is shorter and all zeros where zeros are sought.
+/// True if the file begins with these bytes, or, for zeros, is shorter and all zeros.
 fn begins_with(path: &Path, bytes: [u8; 8]) -> io::Result<bool> {
     let mut first = Vec::new();
     if fs::symlink_metadata(path)?.is_file() {
@@ -261,7 +261,7 @@ fn begins_with(path: &Path, bytes: [u8; 8]) -> io::Result<bool> {
     Ok(false)
 }
 
-/// Refuses a database that is open, here or elsewhere.
+/// Refuses a database that is open, in this process or another.
 fn refuse_in_use(directory: &Path) -> TargetResult<()> {
     for path in [directory.join("data"), directory.join(LOG).join("lock")] {
         match File::open(&path) {
@@ -284,21 +284,21 @@ mod tests {
 
     // A.F1
     #[test]
-    fn what_an_ended_process_has_left_is_swept_unless_it_is_used_or_not_ours() {
+    fn leftovers_of_ended_processes_are_removed_unless_used_or_unmanaged() {
         let folder = tempfile::tempdir().unwrap();
-        let [full, used, strange] = [(); 3].map(|()| left(folder.path(), "engine", ended()));
-        for path in [&full, &used, &strange] {
+        let [full, used, unmanaged] = [(); 3].map(|()| left(folder.path(), "engine", ended()));
+        for path in [&full, &used, &unmanaged] {
             fs::write(path.join("data"), DATA_MAGIC).unwrap();
             fs::create_dir(path.join("log")).unwrap();
             fs::write(path.join("log/lock"), "").unwrap();
         }
-        fs::write(strange.join("letter"), "theirs").unwrap();
+        fs::write(unmanaged.join("letter"), "theirs").unwrap();
         let lock = File::open(used.join("log/lock")).unwrap();
         lock.try_lock().unwrap();
         let place = DatabaseDirectory::new(folder.path().join(".syncline-engine-private"), true);
         place.claim().unwrap();
         assert!(!full.exists());
-        assert!(used.join("data").exists() && strange.join("data").exists());
-        assert!(strange.join("letter").exists());
+        assert!(used.join("data").exists() && unmanaged.join("data").exists());
+        assert!(unmanaged.join("letter").exists());
     }
 }

@@ -1,4 +1,4 @@
-//! How an error of the engine ends a transaction, or what a target does outside of one.
+//! Maps errors of the engine to the end of a transaction, or to a failure outside of one.
 
 use syncline_contract::{Cause, Failure, FailureKind, Stop};
 use syncline_engine::{Conflict, Error};
@@ -38,7 +38,7 @@ pub(super) fn stop(error: &Error) -> Stop {
     }
 }
 
-/// A statement that the plan rules out.
+/// A failure for a statement that the plan does not allow.
 #[cold]
 pub(super) fn statement(what: &str) -> Stop {
     Failure::new(FailureKind::Statement, what).into()

@@ -1,30 +1,30 @@
-//! Our engine in this process: typed tables on disk with group commit, or in memory alone.
+//! Our engine in this process: typed tables on disk with group commit, or in memory only.
 //!
-//! A table of the plan is a table of the database, an index is an index. Where the plan leaves the key
-//! to the store, or has none, the target counts rows up: the count is the key, or a first column that
+//! A table of the plan is a table of the database, an index is an index. If the plan leaves the key to
+//! the store, or has none, the target numbers the rows: the number is the key, or a first column that
 //! the plan does not see. Each client is a session of the engine on the thread of its worker, and its
-//! commit waits for a ticket, as a future or by blocking. What it reads it reads at once; but where clients
-//! are futures, reads by key are made when the first of their answers is wanted: those that a transaction
-//! asks for at once are gone ahead of together, and where it only reads and many clients share its worker,
-//! with those of the others, when the pass ends.
+//! commit waits for a ticket, as a future or by blocking. Reads are executed at once, with one
+//! exception: if clients are futures, reads by key are deferred until the first of their answers is
+//! received. The deferred reads of a transaction are prefetched together, and in a read-only
+//! transaction on a worker with many clients, also with those of the other clients, when the pass ends.
 //!
-//! | file | what stands in it |
+//! | file | what it holds |
 //! |---|---|
 //! | `settings.rs` | the options of the URL |
-//! | `database_directory.rs` | the directory: claimed, refused if not ours, removed |
-//! | `store.rs` | the database and its tables: made, and opened again |
+//! | `database_directory.rs` | the directory: claimed, refused if unmanaged, removed |
+//! | `store.rs` | the database and its tables: created and reopened |
 //! | `prepared.rs` | the plan's operations, by positions in the database's tables |
 //! | `values.rs` | values from the contract to the engine and back |
 //! | `read.rs` | rows by key, along a path, and joined |
-//! | `aggregate.rs` | one figure over the rows of a path |
+//! | `aggregate.rs` | aggregates over the rows of a path |
 //! | `write.rs` | rows added, changed and deleted |
-//! | `failure.rs` | how an error of the engine ends a transaction |
+//! | `failure.rs` | maps errors of the engine to the end of a transaction |
 //! | `session.rs` | a client |
-//! | `worker.rs` | what clients of a worker share: the cork of the log, and going ahead of reads |
-//! | `target.rs` | the target, and what it says of itself |
+//! | `worker.rs` | the state that clients of a worker share: the held log batch, and prefetched reads |
+//! | `target.rs` | the target, and the settings that it reports |
 //!
-//! What it does not do: under `isolation=snapshot` a locking read does not lock; a transaction that
-//! only reads such a row is not held against those who change it.
+//! Limitation: under `isolation=snapshot` a locking read does not lock; a transaction that only reads
+//! such a row is not validated against those that change it.
 
 mod aggregate;
 mod database_directory;

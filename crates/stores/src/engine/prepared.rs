@@ -9,7 +9,7 @@ use syncline_contract::{
 use syncline_engine as engine;
 use syncline_engine::{Direction, TextRun};
 
-/// An operation. Tables are positions in the plan, columns positions in the database's table.
+/// An operation. Tables are positions in the plan, columns are positions in the database's table.
 #[derive(Debug)]
 pub(super) enum Operation {
     Get { table: usize, columns: Columns },
@@ -29,71 +29,72 @@ pub(super) enum Operation {
 #[derive(Debug)]
 pub(super) struct Path {
     pub(super) table: usize,
-    /// The index by name; none for the primary key.
+    /// The name of the index; `None` for the primary key.
     pub(super) index: Option<String>,
     pub(super) equal: usize,
     pub(super) range: Range,
 }
 
-/// See [`Action::Scan`].
+/// The operation of [`Action::Scan`].
 #[derive(Debug)]
 pub(super) struct Scan {
     pub(super) path: Path,
     pub(super) direction: Direction,
     limit: Limit,
     pub(super) columns: Columns,
-    /// Every answered column is of the table's primary key, which the path's index has, too.
+    /// Every returned column is part of the table's primary key, which the path's index includes.
     pub(super) keys_only: bool,
 }
 
-/// Columns that are answered, and how they are read at once if they can be.
+/// The returned columns, and how to read them as one run of texts if possible.
 #[derive(Debug)]
 pub(super) struct Columns {
     pub(super) list: Vec<usize>,
     pub(super) run: Option<TextRun>,
 }
 
-/// See [`Action::Sorted`].
+/// The operation of [`Action::Sorted`].
 #[derive(Debug)]
 pub(super) struct Sorted {
     pub(super) scan: Scan,
     pub(super) distinct: bool,
 }
 
-/// See [`Action::Join`]. Left rows are kept with the columns that must match, then the answered ones.
+/// The operation of [`Action::Join`]. Left rows are kept with the columns that must match, then the
+/// returned ones.
 #[derive(Debug)]
 pub(super) struct Join {
     pub(super) left: Path,
     pub(super) left_columns: Columns,
     /// How many of the kept columns must match.
     pub(super) matching: usize,
-    /// The right rows: the path's leading columns are equal to those kept columns.
+    /// The path to the right rows: its leading columns equal those kept columns.
     pub(super) right: Path,
     pub(super) prefix: Vec<usize>,
-    /// True if those columns are the whole primary key, so that there is one right row at most.
+    /// True if those columns are the whole primary key, so that there is at most one right row.
     pub(super) is_by_key: bool,
-    /// What must match beyond: a kept column, and a column of the right table.
+    /// The other columns that must match: a kept column, and a column of the right table.
     pub(super) rest: Vec<(usize, usize)>,
-    pub(super) columns: Vec<Answered>,
+    pub(super) columns: Vec<JoinColumn>,
 }
 
-/// Where an answered column of a join stands.
+/// The source of a returned column of a join.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Answered {
+pub(super) enum JoinColumn {
     Kept(usize),
     Right(usize),
 }
 
-/// See [`Action::Aggregate`].
+/// The operation of [`Action::Aggregate`].
 #[derive(Debug)]
 pub(super) struct Figure {
     pub(super) path: Path,
     pub(super) function: Aggregate,
-    /// The column that the function is of; none for a count of rows.
+    /// The column that the function applies to; `None` for a count of rows.
     pub(super) column: Option<usize>,
 }
 
-/// See [`Action::Update`].
+/// The operation of [`Action::Update`] and [`Action::Change`].
 #[derive(Debug)]
 pub(super) struct Update {
     pub(super) table: usize,
@@ -123,8 +124,8 @@ impl Operation {
         )
     }
 
-    /// True if it may have been refused with that error at the commit.
-    pub(super) fn may_meet(&self, error: &engine::Error, tables: &[PlanTable]) -> bool {
+    /// True if it may be the cause of that error at the commit.
+    pub(super) fn may_cause(&self, error: &engine::Error, tables: &[PlanTable]) -> bool {
         let is = |position: usize, name: &str| tables[position].handle.name() == name;
         match (self, error) {
             (Operation::Insert { table }, engine::Error::DuplicateKey { table: name, .. })
@@ -147,7 +148,7 @@ impl Operation {
 }
 
 impl Scan {
-    /// How many rows it answers at most; none if the limit asked for is no number of rows.
+    /// The maximum number of rows; `None` if the limit parameter is not a number of rows.
     pub(super) fn rows_max(&self, values: &[Value<'_>]) -> Option<usize> {
         let rows = match self.limit {
             Limit::None => return Some(usize::MAX),
@@ -162,7 +163,7 @@ impl Scan {
 }
 
 impl Path {
-    /// The path that it is in the engine.
+    /// The corresponding path of the engine.
     pub(super) fn of<'t>(&self, tables: &'t [PlanTable]) -> engine::Result<engine::Path<'t>> {
         let table = &tables[self.table].handle;
         let index = self.index.as_deref();
@@ -274,10 +275,10 @@ impl Prepare<'_> {
         let mut left_columns: Vec<usize> =
             on.iter().map(|(column, _)| self.column(left.table, *column)).collect();
         let columns = columns.iter().map(|(side, column)| match side {
-            Side::Right => Answered::Right(self.column(right, *column)),
+            Side::Right => JoinColumn::Right(self.column(right, *column)),
             Side::Left => {
                 left_columns.push(self.column(left.table, *column));
-                Answered::Kept(left_columns.len() - 1)
+                JoinColumn::Kept(left_columns.len() - 1)
             }
         });
         let columns = columns.collect();
@@ -295,7 +296,8 @@ impl Prepare<'_> {
         }
     }
 
-    /// The key or index of which the most leading columns must match, and by which pairs.
+    /// The key or index with the most leading columns that must match, and the positions of those
+    /// pairs.
     fn best_path(
         &self,
         right: TableId,

@@ -1,9 +1,9 @@
-//! Rows by key, along a path, and joined.
+//! Reads: rows by key, along a path, and joined.
 
-use super::prepared::{Answered, Columns, Join, Path, Scan, Sorted};
+use super::prepared::{Columns, Join, JoinColumn, Path, Scan, Sorted};
 use super::session::{Client, ClientContext};
 use super::store::PlanTable;
-use super::values::{answer, found, given, recycled};
+use super::values::{answer, from_engine, recycled, to_engine};
 use super::worker::Part;
 use std::mem;
 use std::ops::{self, ControlFlow};
@@ -15,72 +15,72 @@ use syncline_engine::{
 };
 use syncline_vfs::Disk;
 
-/// So many right rows of a join are read together: as many as a scout takes at once.
-const AHEAD: usize = 32;
+/// How many right rows of a join are read together: the size of a batched prefetch.
+const PREFETCH_ROWS: usize = 32;
 
 impl<D: Disk> Client<D> {
     /// The row of a primary key.
     pub(super) fn get(&mut self, table: usize, columns: &Columns, key: &[Value<'_>]) -> Result<()> {
-        let mut values = recycled(mem::take(&mut self.desk.values));
-        values.extend(key.iter().copied().map(given));
-        let rows = self.desk.replies.push(columns.list.len());
-        let found = self.session.get(&self.tables[table].handle, &values);
-        let answered = match found {
+        let mut values = recycled(mem::take(&mut self.context.values));
+        values.extend(key.iter().copied().map(to_engine));
+        let rows = self.context.replies.push(columns.list.len());
+        let row = self.session.get(&self.tables[table].handle, &values);
+        let answered = match row {
             Ok(Some(row)) => answer(rows, row, columns),
             Ok(None) => Ok(()),
             Err(error) => Err(error),
         };
-        self.desk.values = recycled(values);
+        self.context.values = recycled(values);
         answered
     }
 
-    /// Prepares to read the row of a primary key.
+    /// Prepares a read of the row of a primary key.
     #[inline]
     pub(super) fn seek(
         &mut self,
         table: usize,
         key: &[Value<'_>],
-        sought: &mut PrefetchKey,
+        prefetch_key: &mut PrefetchKey,
     ) -> Result<()> {
-        let mut values = recycled(mem::take(&mut self.desk.values));
-        values.extend(key.iter().copied().map(given));
-        let made = self.session.seek(&self.tables[table].handle, &values, sought);
-        self.desk.values = recycled(values);
+        let mut values = recycled(mem::take(&mut self.context.values));
+        values.extend(key.iter().copied().map(to_engine));
+        let made = self.session.seek(&self.tables[table].handle, &values, prefetch_key);
+        self.context.values = recycled(values);
         made
     }
 
-    /// The row that was sought.
+    /// Reads the row of a prepared key.
     #[inline]
     pub(super) fn get_sought(
         &mut self,
         table: usize,
         columns: &Columns,
-        sought: &PrefetchKey,
+        prefetch_key: &PrefetchKey,
     ) -> Result<()> {
-        let rows = self.desk.replies.push(columns.list.len());
+        let rows = self.context.replies.push(columns.list.len());
         let table = &self.tables[table].handle;
         let answered = |row: Row<'_>| answer(rows, row, columns);
-        self.session.show_sought(table, sought, answered)?.unwrap_or(Ok(()))
+        self.session.show_sought(table, prefetch_key, answered)?.unwrap_or(Ok(()))
     }
 
-    /// Rows along a path; `rows_max` is how many at most.
+    /// Rows along a path, at most `rows_max`.
     pub(super) fn scan(
         &mut self,
         scan: &Scan,
         rows_max: usize,
         values: &[Value<'_>],
     ) -> Result<()> {
-        let rows = self.desk.replies.push(scan.columns.list.len());
-        let walk = Walk {
+        let rows = self.context.replies.push(scan.columns.list.len());
+        let path_scan = PathScan {
             path: &scan.path,
             direction: scan.direction,
             rows_max,
             keys_only: scan.keys_only,
         };
-        walk.run(
+        path_scan.run(
             &mut self.session,
-            (&self.tables, &mut self.desk.values),
-            values.iter().copied().map(given),
+            (&self.tables, &mut self.context.values),
+            values.iter().copied().map(to_engine),
             |row| answer(rows, row, &scan.columns),
         )
     }
@@ -88,7 +88,7 @@ impl<D: Disk> Client<D> {
     /// One column along a path, sorted.
     pub(super) fn sorted(&mut self, sorted: &Sorted, values: &[Value<'_>]) -> Result<()> {
         self.scan(&sorted.scan, usize::MAX, values)?;
-        self.desk.replies.newest().sort(sorted.distinct);
+        self.context.replies.newest().sort(sorted.distinct);
         Ok(())
     }
 
@@ -99,13 +99,13 @@ impl<D: Disk> Client<D> {
         worker: Option<&Part<D>>,
         values: &[Value<'_>],
     ) -> Result<()> {
-        let Client { session, tables, desk } = self;
-        let ClientContext { replies, left, sought, values: memory, .. } = &mut **desk;
+        let Client { session, tables, context } = self;
+        let ClientContext { replies, left, prefetch_keys, values: memory, .. } = &mut **context;
         left.reset(join.left_columns.list.len());
-        Walk::all(&join.left).run(
+        PathScan::all(&join.left).run(
             session,
             (tables, &mut *memory),
-            values.iter().copied().map(given),
+            values.iter().copied().map(to_engine),
             |row| answer(left, row, &join.left_columns),
         )?;
         let rows = replies.push(join.columns.len());
@@ -113,12 +113,13 @@ impl<D: Disk> Client<D> {
             let right = &tables[join.right.table].handle;
             let mut first = 0;
             while first < left.len() {
-                let some = first..left.len().min(first + AHEAD);
+                let some = first..left.len().min(first + PREFETCH_ROWS);
                 first = some.end;
-                let mut ahead = Ahead { join, right, left: &*left, sought: &mut *sought };
-                ahead.seek(session, memory, some.clone())?;
+                let mut prefetch =
+                    JoinPrefetch { join, right, left: &*left, prefetch_keys: &mut *prefetch_keys };
+                prefetch.seek(session, memory, some.clone())?;
                 if let Some(worker) = worker {
-                    ahead.go(&mut worker.near(), some.len())?;
+                    prefetch.go(&mut worker.transaction_prefetcher(), some.len())?;
                 }
                 for (place, number) in some.enumerate() {
                     let kept = left.row(number);
@@ -126,7 +127,7 @@ impl<D: Disk> Client<D> {
                         continue;
                     }
                     let answer = |row: Row<'_>| join.answer(rows, kept, row);
-                    let answered = session.show_sought(right, &sought[place], answer)?;
+                    let answered = session.show_sought(right, &prefetch_keys[place], answer)?;
                     answered.unwrap_or(Ok(()))?;
                 }
             }
@@ -136,10 +137,10 @@ impl<D: Disk> Client<D> {
             if join.has_null(kept) {
                 continue;
             }
-            let prefix = join.prefix.iter().map(|place| given(kept.value(*place)));
+            let prefix = join.prefix.iter().map(|place| to_engine(kept.value(*place)));
             let memory = (&**tables, &mut *memory);
             let answer = |row: Row<'_>| join.answer(rows, kept, row);
-            Walk::all(&join.right).run(session, memory, prefix, answer)?;
+            PathScan::all(&join.right).run(session, memory, prefix, answer)?;
         }
         Ok(())
     }
@@ -152,90 +153,90 @@ impl Join {
         matched.any(|value| value == Value::Null)
     }
 
-    /// Adds what is answered of a left row and a right one, if they match.
+    /// Adds the returned columns of a left row and a right one, if they match.
     fn answer(&self, rows: &mut Rows, kept: contract::Row<'_>, row: Row<'_>) -> Result<()> {
         for (place, column) in &self.rest {
-            if found(row.value(*column)?) != kept.value(*place) {
+            if from_engine(row.value(*column)?) != kept.value(*place) {
                 return Ok(());
             }
         }
         self.columns.iter().try_for_each(|column| {
             rows.push(match column {
-                Answered::Kept(place) => kept.value(*place),
-                Answered::Right(column) => found(row.value(*column)?),
+                JoinColumn::Kept(place) => kept.value(*place),
+                JoinColumn::Right(column) => from_engine(row.value(*column)?),
             });
             Ok(())
         })
     }
 }
 
-/// Right rows of a join that are read together.
-struct Ahead<'a> {
+/// The right rows of a join that are read together.
+struct JoinPrefetch<'a> {
     join: &'a Join,
     right: &'a Table,
     left: &'a Rows,
-    sought: &'a mut Vec<PrefetchKey>,
+    prefetch_keys: &'a mut Vec<PrefetchKey>,
 }
 
-impl Ahead<'_> {
-    /// Prepares to read the right rows of some left ones.
+impl JoinPrefetch<'_> {
+    /// Prepares the reads of the right rows for some left ones.
     fn seek<D: Disk>(
         &mut self,
         session: &TypedSession<D>,
         memory: &mut Memory,
         some: ops::Range<usize>,
     ) -> Result<()> {
-        if self.sought.len() < some.len() {
-            self.sought.resize(some.len(), PrefetchKey::default());
+        if self.prefetch_keys.len() < some.len() {
+            self.prefetch_keys.resize(some.len(), PrefetchKey::default());
         }
-        for (number, sought) in some.zip(&mut *self.sought) {
+        for (number, prefetch_key) in some.zip(&mut *self.prefetch_keys) {
             let kept = self.left.row(number);
             if self.join.has_null(kept) {
                 continue;
             }
             let prefix = self.join.prefix.iter();
             let mut key = recycled(mem::take(memory));
-            key.extend(prefix.map(|place| given(kept.value(*place))));
-            let made = session.seek(self.right, &key, sought);
+            key.extend(prefix.map(|place| to_engine(kept.value(*place))));
+            let made = session.seek(self.right, &key, prefetch_key);
             *memory = recycled(key);
             made?;
         }
         Ok(())
     }
 
-    /// Goes ahead of the first so many. A row that matches nothing is sought where the one before it in
-    /// that place was: in vain, which does no harm.
-    fn go<D: Disk>(&mut self, scout: &mut Prefetcher<D>, count: usize) -> Result<()> {
-        let sought = &mut self.sought[..count];
-        for one in &*sought {
-            scout.add(self.right, one)?;
+    /// Prefetches the first `count` keys. A left row that matches nothing leaves the former key in its
+    /// position, whose prefetch is useless but harmless.
+    fn go<D: Disk>(&mut self, prefetcher: &mut Prefetcher<D>, count: usize) -> Result<()> {
+        let prefetch_keys = &mut self.prefetch_keys[..count];
+        for one in &*prefetch_keys {
+            prefetcher.add(self.right, one)?;
         }
-        scout.go();
-        for (place, one) in sought.iter_mut().enumerate() {
-            scout.tell(place, one);
+        prefetcher.go();
+        for (place, one) in prefetch_keys.iter_mut().enumerate() {
+            prefetcher.tell(place, one);
         }
         Ok(())
     }
 }
 
-/// What memory an operation lends: a list of values, empty.
+/// Reusable memory of an operation: an empty list of values.
 pub(super) type Memory = Vec<engine::Value<'static>>;
 
-/// A walk along a path.
-pub(super) struct Walk<'p> {
+/// A scan along a path.
+pub(super) struct PathScan<'p> {
     path: &'p Path,
     direction: Direction,
     rows_max: usize,
     keys_only: bool,
 }
 
-impl<'p> Walk<'p> {
+impl<'p> PathScan<'p> {
     /// Over all its rows.
-    pub(super) fn all(path: &'p Path) -> Walk<'p> {
-        Walk { path, direction: Direction::Ascending, rows_max: usize::MAX, keys_only: false }
+    pub(super) fn all(path: &'p Path) -> PathScan<'p> {
+        PathScan { path, direction: Direction::Ascending, rows_max: usize::MAX, keys_only: false }
     }
 
-    /// Hands row after row to `visit`; `values` are the path's parameters in the contract's order.
+    /// Passes each row to `visit`; `values` are the path's parameters in the contract's order.
     pub(super) fn run<'v, D: Disk>(
         &self,
         session: &mut TypedSession<D>,
@@ -247,13 +248,13 @@ impl<'p> Walk<'p> {
         let (lower, upper) = self.bounds(values, &mut bounds);
         let (path, range) = (self.path.of(tables)?, KeyRange::between(lower, upper));
         let visitor = |row: Row<'_>| visit(row).map(ControlFlow::Continue);
-        let walked = if self.keys_only {
+        let scanned = if self.keys_only {
             session.scan_keys(path, range, self.direction, self.rows_max, visitor)
         } else {
             session.scan(path, range, self.direction, self.rows_max, visitor)
         };
         *memory = recycled(bounds);
-        walked
+        scanned
     }
 
     /// The first and the last key, by their leading columns.
@@ -270,7 +271,7 @@ impl<'p> Walk<'p> {
         };
         bounds
             .extend(values.take(lower.max(equal) + usize::from(self.path.range == Range::Between)));
-        // Behind the equal columns and `from` stands `to`; the upper bound needs the equal ones before it.
+        // `to` follows the equal columns and `from`; the upper bound needs the equal ones before it.
         let to = (self.path.range == Range::Between).then(|| bounds.pop()).flatten();
         bounds.extend_from_within(..equal);
         bounds.extend(to);

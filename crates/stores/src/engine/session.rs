@@ -1,8 +1,8 @@
 //! A client: a session of the engine whose transactions begin with their first operation.
 //!
-//! What only reads begins so that it never conflicts: at the horizon of what is stable, with the
-//! session's own commits. Where commits are acknowledged before they are written (durability none), it
-//! reads the newest published moment instead, which is one of the same order of commits.
+//! A read-only transaction begins so that it never conflicts: at the durable LSN, plus the session's
+//! own commits. If commits are acknowledged before they are written (durability none), it reads the
+//! newest published snapshot instead, which is consistent with the order of commits too.
 
 use super::failure::{statement, stop};
 use super::prepared::Operation;
@@ -17,10 +17,11 @@ use syncline_engine::{Begin, Change, Error, PrefetchKey, TypedSession};
 use syncline_instrument::{Module, tag};
 use syncline_vfs::Disk;
 
-/// So many reads must a transaction ask for at once to be gone ahead of: fewer gain less than it costs.
-const AHEAD_MIN: usize = 4;
+/// How many reads a transaction must have deferred for a prefetch: with fewer, the gain is less than
+/// the cost.
+const PREFETCH_MIN: usize = 4;
 
-/// Rows that a load commits at once.
+/// How many rows a load commits at once.
 const LOAD_ROWS: usize = 500;
 
 /// A client of the engine.
@@ -29,29 +30,30 @@ pub struct EngineSession<D: Disk> {
     operations: Arc<[Operation]>,
     client: Client<D>,
     begins: Begins,
-    shape: AccessPattern,
+    pattern: AccessPattern,
     notes: Box<Notes>,
-    /// Of the questions so many are not yet made; the others are memory.
+    /// How many of `deferred_reads` are pending; the others are reusable memory.
     waiting: usize,
-    /// The worker whose uncork completes the tickets; none where clients block their threads.
+    /// The worker whose released batch completes the tickets; `None` where clients block their threads.
     worker: Option<Rc<Part<D>>>,
 }
 
-/// What a transaction has asked for.
+/// The operations of a transaction so far.
 #[derive(Debug, Default)]
 pub(super) struct Notes {
     /// The operations that write, in order.
     writes: Vec<OperationId>,
-    /// Reads by key that were asked and not yet made.
-    questions: Vec<Question>,
+    /// Reads by key that are deferred.
+    deferred_reads: Vec<DeferredRead>,
 }
 
-/// A read by primary key that was asked and not yet made.
+/// A read by primary key that is deferred.
 #[derive(Debug)]
-struct Question {
+struct DeferredRead {
     operation: OperationId,
-    sought: PrefetchKey,
-    /// Its place among what the worker goes ahead of when the pass ends; none if it does not wait for that.
+    prefetch_key: PrefetchKey,
+    /// Its position in the worker's prefetch at the end of the pass; `None` if it does not wait for
+    /// that.
     place: Option<usize>,
 }
 
@@ -62,23 +64,23 @@ pub(super) struct Begins {
     pub(super) writing: Begin,
 }
 
-/// What operations work with.
+/// The state that operations use.
 #[derive(Debug)]
 pub(super) struct Client<D: Disk> {
     pub(super) session: TypedSession<D>,
     pub(super) tables: Arc<[PlanTable]>,
-    pub(super) desk: Box<ClientContext>,
+    pub(super) context: Box<ClientContext>,
 }
 
-/// Memory of operations. A transaction has that in which the worker's last one has worked, see `worker`.
+/// Memory of operations. A transaction uses the memory of the worker's previous one; see `worker`.
 #[derive(Debug, Default)]
 pub(super) struct ClientContext {
     pub(super) replies: Replies,
     /// The left rows of a join.
     pub(super) left: Rows,
-    /// Their right rows, while some of them are read together.
-    pub(super) sought: Vec<PrefetchKey>,
-    /// Memory to be used again.
+    /// The keys of their right rows while some of them are read together.
+    pub(super) prefetch_keys: Vec<PrefetchKey>,
+    /// Reusable memory.
     pub(super) values: Memory,
     pub(super) changes: Vec<Change<'static>>,
 }
@@ -93,9 +95,9 @@ impl<D: Disk> EngineSession<D> {
     ) -> EngineSession<D> {
         EngineSession {
             operations,
-            client: Client { session, tables, desk: Box::default() },
+            client: Client { session, tables, context: Box::default() },
             begins,
-            shape: AccessPattern::Several,
+            pattern: AccessPattern::Several,
             notes: Box::default(),
             waiting: 0,
             worker,
@@ -108,7 +110,7 @@ impl<D: Disk> EngineSession<D> {
         if self.client.session.is_open() {
             return Ok(());
         }
-        let begin = match self.shape {
+        let begin = match self.pattern {
             AccessPattern::Several | AccessPattern::AsWritten => self.begins.writing,
             AccessPattern::Single if writes => self.begins.writing,
             AccessPattern::Single | AccessPattern::ReadOnly => self.begins.reading,
@@ -130,7 +132,7 @@ impl<D: Disk> EngineSession<D> {
         completed.map_err(|error| stop(&error))
     }
 
-    /// Commits, up to where nothing is left but to wait.
+    /// Commits up to the point where only the wait for the ticket remains.
     #[inline]
     fn publish(&mut self) -> Result<Ticket, Stop> {
         let _entered = tag::enter(Module::ClientApi);
@@ -143,15 +145,15 @@ impl<D: Disk> EngineSession<D> {
         Ok(ticket)
     }
 
-    /// Takes the worker's memory for a transaction, or gives it back.
+    /// Takes the worker's memory for a transaction, or returns it.
     #[inline]
     fn change_memory(&mut self) {
         if let Some(worker) = &self.worker {
-            worker.exchange(&mut self.client.desk, &mut self.notes);
+            worker.exchange(&mut self.client.context, &mut self.notes);
         }
     }
 
-    /// Tells the worker how much was published.
+    /// Reports the size of the published record to the worker.
     #[inline]
     fn staged(&self) {
         if let Some(worker) = &self.worker {
@@ -159,37 +161,37 @@ impl<D: Disk> EngineSession<D> {
         }
     }
 
-    /// Keeps a read by key until its answer is wanted, so that all that are asked until then wait for
-    /// memory together; where clients block their threads it is made at once. Where the transaction does
-    /// nothing but read and many clients share the worker, it waits for those of the others, too. True if
-    /// it is kept.
+    /// Defers a read by key until its answer is received, so that all reads deferred until then are
+    /// prefetched together; where clients block their threads it is executed at once. In a read-only
+    /// transaction on a worker with many clients, it also waits for those of the others. True if it is
+    /// deferred.
     #[inline]
-    fn keep(&mut self, operation: OperationId, values: &[Value<'_>]) -> Result<bool, Stop> {
+    fn defer_read(&mut self, operation: OperationId, values: &[Value<'_>]) -> Result<bool, Stop> {
         let Some(worker) = &self.worker else {
             return Ok(false);
         };
         let Operation::Get { table, .. } = &self.operations[operation.0] else {
             return Ok(false);
         };
-        if self.waiting == self.notes.questions.len() {
-            self.notes.questions.push(Question {
+        if self.waiting == self.notes.deferred_reads.len() {
+            self.notes.deferred_reads.push(DeferredRead {
                 operation,
-                sought: PrefetchKey::default(),
+                prefetch_key: PrefetchKey::default(),
                 place: None,
             });
         }
-        let question = &mut self.notes.questions[self.waiting];
-        let sought = self.client.seek(*table, values, &mut question.sought);
-        if let Err(error) = sought {
+        let deferred = &mut self.notes.deferred_reads[self.waiting];
+        let prepared = self.client.seek(*table, values, &mut deferred.prefetch_key);
+        if let Err(error) = prepared {
             return Err(self.stopped(&error, Some(operation)));
         }
-        question.operation = operation;
-        let only_reads = matches!(self.shape, AccessPattern::Single | AccessPattern::ReadOnly);
-        let added = (only_reads && worker.is_crowd()).then(|| {
+        deferred.operation = operation;
+        let only_reads = matches!(self.pattern, AccessPattern::Single | AccessPattern::ReadOnly);
+        let added = (only_reads && worker.has_enough_clients()).then(|| {
             let table = &self.client.tables[*table].handle;
-            worker.add(table, &question.sought)
+            worker.add(table, &deferred.prefetch_key)
         });
-        question.place = match added.transpose() {
+        deferred.place = match added.transpose() {
             Ok(place) => place,
             Err(error) => return Err(self.stopped(&error, Some(operation))),
         };
@@ -197,76 +199,76 @@ impl<D: Disk> EngineSession<D> {
         Ok(true)
     }
 
-    /// True if a read that was kept waits for the worker to go ahead of it.
+    /// True if a deferred read waits for the worker's prefetch.
     #[inline]
     fn waits_for_pass(&self) -> bool {
-        let kept = &self.notes.questions[..self.waiting];
-        kept.iter().any(|question| question.place.is_some())
+        let kept = &self.notes.deferred_reads[..self.waiting];
+        kept.iter().any(|deferred| deferred.place.is_some())
     }
 
-    /// Makes the reads that were kept.
+    /// Executes the deferred reads.
     #[inline]
-    fn answer_kept(&mut self) -> Result<(), Stop> {
+    fn answer_deferred(&mut self) -> Result<(), Stop> {
         let _entered = tag::enter(Module::ClientApi);
         let waiting = std::mem::take(&mut self.waiting);
         self.open(false)?;
-        if let Err(error) = self.go_ahead(waiting) {
+        if let Err(error) = self.prefetch_deferred(waiting) {
             return Err(self.stopped(&error, None));
         }
         for place in 0..waiting {
-            let question = &self.notes.questions[place];
-            let operation = question.operation;
+            let deferred = &self.notes.deferred_reads[place];
+            let operation = deferred.operation;
             let Operation::Get { table, columns } = &self.operations[operation.0] else {
-                unreachable!("only reads by key are kept");
+                unreachable!("only reads by key are deferred");
             };
-            let answered = self.client.get_sought(*table, columns, &question.sought);
+            let answered = self.client.get_sought(*table, columns, &deferred.prefetch_key);
             answered.map_err(|error| self.stopped(&error, Some(operation)))?;
         }
         Ok(())
     }
 
-    /// Learns of the first so many kept reads where their rows are: from the pass that they have waited
-    /// for, or now if there are enough of them.
+    /// Prefetches the first `waiting` deferred reads: takes the result of the worker's pass, or
+    /// prefetches now if there are enough of them.
     #[inline]
-    fn go_ahead(&mut self, waiting: usize) -> syncline_engine::Result<()> {
+    fn prefetch_deferred(&mut self, waiting: usize) -> syncline_engine::Result<()> {
         let Some(worker) = &self.worker else {
             return Ok(());
         };
-        let kept = &mut self.notes.questions[..waiting];
+        let kept = &mut self.notes.deferred_reads[..waiting];
         let mut alone = 0;
-        for question in &mut *kept {
-            match question.place {
-                Some(place) => worker.tell(place, &mut question.sought),
+        for deferred in &mut *kept {
+            match deferred.place {
+                Some(place) => worker.tell(place, &mut deferred.prefetch_key),
                 None => alone += 1,
             }
         }
-        if alone < AHEAD_MIN || alone < waiting {
+        if alone < PREFETCH_MIN || alone < waiting {
             return Ok(());
         }
-        let mut scout = worker.near();
-        for question in &*kept {
-            if let Operation::Get { table, .. } = &self.operations[question.operation.0] {
-                scout.add(&self.client.tables[*table].handle, &question.sought)?;
+        let mut prefetcher = worker.transaction_prefetcher();
+        for deferred in &*kept {
+            if let Operation::Get { table, .. } = &self.operations[deferred.operation.0] {
+                prefetcher.add(&self.client.tables[*table].handle, &deferred.prefetch_key)?;
             }
         }
-        scout.go();
-        for (place, question) in kept.iter_mut().enumerate() {
-            scout.tell(place, &mut question.sought);
+        prefetcher.go();
+        for (place, deferred) in kept.iter_mut().enumerate() {
+            prefetcher.tell(place, &mut deferred.prefetch_key);
         }
         Ok(())
     }
 
-    /// The end that an error makes, in the operation that met it: the one under way, or if the data
-    /// refuse what was written before, the only one of the transaction that can have met it.
+    /// The end that an error causes, with its operation: the current one, or, if the data refuse an
+    /// earlier write, the only write of the transaction that can be the cause.
     #[cold]
-    fn stopped(&self, error: &Error, under_way: Option<OperationId>) -> Stop {
+    fn stopped(&self, error: &Error, current: Option<OperationId>) -> Stop {
         let is_of_writes =
             matches!(error, Error::DuplicateKey { .. } | Error::NoRow { .. } | Error::Unfit { .. });
-        let may = |id: &&OperationId| self.operations[id.0].may_meet(error, &self.client.tables);
-        let mut met = self.notes.writes.iter().filter(may).copied();
-        let only = met.next().filter(|first| met.all(|other| other == *first));
+        let may = |id: &&OperationId| self.operations[id.0].may_cause(error, &self.client.tables);
+        let mut causes = self.notes.writes.iter().filter(may).copied();
+        let only = causes.next().filter(|first| causes.all(|other| other == *first));
         let is_write = |id: OperationId| self.operations[id.0].writes();
-        let operation = match under_way {
+        let operation = match current {
             Some(id) if is_write(id) || !is_of_writes => Some(id),
             _ => only,
         };
@@ -279,31 +281,31 @@ impl<D: Disk> EngineSession<D> {
 
 impl<D: Disk> Session for EngineSession<D> {
     #[inline]
-    fn begin(&mut self, shape: AccessPattern) {
+    fn begin(&mut self, pattern: AccessPattern) {
         let _entered = tag::enter(Module::ClientApi);
         if self.client.session.is_open() {
             self.client.session.abort();
         }
         self.change_memory();
-        self.client.desk.replies.clear();
+        self.client.context.replies.clear();
         self.waiting = 0;
         self.notes.writes.clear();
-        self.shape = shape;
+        self.pattern = pattern;
     }
 
     #[inline]
     fn send(&mut self, operation: OperationId, values: &[Value<'_>]) -> Result<(), Stop> {
-        if self.keep(operation, values)? {
+        if self.defer_read(operation, values)? {
             return Ok(());
         }
         let _entered = tag::enter(Module::ClientApi);
         if self.waiting > 0 {
-            self.answer_kept()?;
+            self.answer_deferred()?;
         }
         let writes = self.operations[operation.0].writes();
         self.open(writes)?;
         if writes {
-            if self.shape == AccessPattern::ReadOnly {
+            if self.pattern == AccessPattern::ReadOnly {
                 return Err(misused());
             }
             self.notes.writes.push(operation);
@@ -320,7 +322,7 @@ impl<D: Disk> Session for EngineSession<D> {
             Operation::Sorted(sorted) => client.sorted(sorted, values),
             Operation::Scan(scan) => match scan.rows_max(values) {
                 Some(rows_max) => client.scan(scan, rows_max, values),
-                None => return Err(statement("the limit of a scan is no whole number from 0")),
+                None => return Err(statement("the limit of a scan must be a whole number from 0")),
             },
             Operation::Join(join) => client.join(join, self.worker.as_deref(), values),
             Operation::Figure(figure) => return client.figure(figure, values),
@@ -330,19 +332,19 @@ impl<D: Disk> Session for EngineSession<D> {
 
     #[inline]
     async fn receive(&mut self) -> Result<&Rows, Stop> {
-        if self.waiting > 0 && self.client.desk.replies.is_empty() {
+        if self.waiting > 0 && self.client.context.replies.is_empty() {
             if self.waits_for_pass() {
                 next_pass().await;
             }
-            self.answer_kept()?;
+            self.answer_deferred()?;
         }
-        self.client.desk.replies.receive().ok_or_else(misused)
+        self.client.context.replies.receive().ok_or_else(misused)
     }
 
     #[inline]
     async fn commit(&mut self) -> Result<(), Stop> {
         if self.waiting > 0 {
-            self.answer_kept()?;
+            self.answer_deferred()?;
         }
         if !self.client.session.is_open() {
             return Ok(());
@@ -353,7 +355,7 @@ impl<D: Disk> Session for EngineSession<D> {
 
     async fn abort(&mut self) {
         self.client.session.abort();
-        self.client.desk.replies.clear();
+        self.client.context.replies.clear();
         self.waiting = 0;
         self.change_memory();
     }
@@ -367,7 +369,7 @@ impl<D: Disk> Session for EngineSession<D> {
             last = Some(tables[table.0].load(session, batch, rows)?);
             self.staged();
         }
-        // What is complete is a prefix: the last part's ticket answers for all.
+        // Completed commits are a prefix: the last ticket covers all of them.
         match last {
             Some(ticket) => self.complete(ticket).await,
             None => Ok(()),
@@ -377,5 +379,5 @@ impl<D: Disk> Session for EngineSession<D> {
 
 #[cold]
 fn misused() -> Stop {
-    statement("no question waits for an answer, or a transaction that only reads writes")
+    statement("no operation is waiting for an answer, or a read-only transaction writes")
 }

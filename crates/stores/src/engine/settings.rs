@@ -5,21 +5,21 @@ use crate::url::Listing;
 use syncline_contract::{ClientModel, Durability, Isolation, OptionArgs, options, words};
 use syncline_engine::{Options, log};
 
-/// Everything that a URL chooses but the path.
+/// All settings of a URL except the path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Settings {
-    /// Futures on tickets, or a thread a client.
+    /// Futures on tickets, or a thread for each client.
     pub(super) client: ClientModel,
-    /// What transactions that may write promise.
+    /// The isolation of transactions that may write.
     pub(super) isolation: Isolation,
-    /// True if nothing is kept.
+    /// True if nothing is stored on disk.
     pub(super) is_transient: bool,
-    /// What the engine is told.
+    /// The options of the engine.
     pub(super) options: Options,
 }
 
 words! {
-    /// What transactions that may write promise.
+    /// The isolation of transactions that may write.
     enum Isolated {
         /// Reads are validated at the commit.
         Serializable = "serializable",
@@ -63,16 +63,16 @@ options! {
     }
 }
 
-/// What `syncline list targets` shows.
+/// The entry in `syncline list targets`.
 pub(crate) const LISTING: &Listing = &Listing {
     name: "engine",
-    what: "our engine in this process: tables with group commit, on disk or in memory alone",
+    what: "our engine in this process: tables with group commit, on disk or in memory only",
     form: "engine:PATH?options, or engine?options for a temporary database that is removed",
     options: Given::LISTING,
 };
 
 impl Settings {
-    /// Of the options given.
+    /// From the given options.
     pub(super) fn parse(given: &OptionArgs<'_>) -> Result<Settings, Error> {
         let chosen = Given::read(given)?;
         let is_transient = chosen.mode == Mode::Transient;
@@ -101,13 +101,13 @@ fn not_honoured(what: &str) -> Error {
 fn log_durability(asked: Option<Durability>, is_transient: bool) -> Result<log::Durability, Error> {
     match (asked, is_transient) {
         (Some(Durability::Os), _) => Err(not_honoured(
-            "durability=os: a commit waits for a sync or for nothing; choose none, data or full",
+            "durability=os: a commit waits for a sync or for nothing; use none, data or full",
         )),
         (Some(Durability::None) | None, true) | (Some(Durability::None), false) => {
             Ok(log::Durability::None)
         }
         (Some(_), true) => Err(not_honoured(
-            "mode=transient at this durability, since it keeps nothing; leave durability out",
+            "mode=transient at this durability, since it stores nothing; omit durability",
         )),
         (Some(Durability::Data) | None, false) => Ok(log::Durability::Data),
         (Some(Durability::Full), false) => Ok(log::Durability::Full),
@@ -118,7 +118,7 @@ fn options(chosen: &Given, durability: log::Durability) -> Result<Options, Error
     let defaults = Options::default();
     if chosen.segment_kib.is_some_and(|kib| !kib.is_multiple_of(4)) {
         return Err(not_honoured(
-            "a segment_kib that is no multiple of 4, the unit of its frames in KiB",
+            "a segment_kib that is not a multiple of 4, the unit of its frames in KiB",
         ));
     }
     let segment_bytes = chosen.segment_kib.map_or(defaults.log.segment_bytes, |kib| kib << 10);

@@ -1,11 +1,11 @@
-//! The database and its tables: made of a plan, and opened again.
+//! The database and its tables: created from a plan, and reopened.
 //!
-//! Invariant: no number that a table has given to a row is given again, also after it was opened
-//! again: then it goes on behind the greatest that is there.
+//! Invariant: a table never assigns the same number to two rows, even after reopening: numbers then
+//! continue after the greatest one in use.
 
 use super::failure::{failure, stop};
 use super::prepared::Operation;
-use super::values::{given, kind_of};
+use super::values::{kind_of, to_engine};
 use crossbeam_utils::CachePadded;
 use std::fmt;
 use std::ops::{ControlFlow, Range};
@@ -20,15 +20,15 @@ use syncline_engine::{
 };
 use syncline_vfs::{Disk, NullDisk, RealDisk};
 
-/// The column that numbers the rows of a table without a key. No column of a plan has such a name.
+/// The column that numbers the rows of a table without a key. No column of a plan has this name.
 const NUMBER: &str = "#";
 
-/// A disk on which a database can be made.
+/// A disk that a database can be created on.
 pub trait EngineDisk: Disk {
-    /// A new database, in an empty directory if it is kept at all.
+    /// Creates a database, in an empty directory if it is stored at all.
     fn create(directory: &Path, options: Options) -> Result<Database<Self>>;
 
-    /// The database of a directory.
+    /// Opens the database of a directory.
     fn reopen(directory: &Path, options: Options) -> Result<Database<Self>>;
 }
 
@@ -48,11 +48,11 @@ impl EngineDisk for NullDisk {
     }
 
     fn reopen(_directory: &Path, _options: Options) -> Result<Database<NullDisk>> {
-        unreachable!("what is kept in memory alone has no directory to be opened")
+        unreachable!("a transient database has no directory to open")
     }
 }
 
-/// See the module.
+/// The open database with the plan's tables.
 #[derive(Debug)]
 pub(super) struct Store<D: Disk> {
     pub(super) database: Database<D>,
@@ -67,15 +67,15 @@ pub(super) struct PlanTable {
     pub(super) numbers: Option<Numbers>,
 }
 
-/// What counts the rows of a table up.
+/// The numbering of a table's rows.
 #[derive(Debug)]
 pub(super) struct Numbers {
     /// The column that holds the number.
     pub(super) column: usize,
-    /// True if the plan does not know that column.
+    /// True if the plan does not have that column.
     pub(super) is_hidden: bool,
-    /// The greatest number that was given. Every insert writes it, and all sessions read the fields around it
-    /// for every operation.
+    /// The greatest assigned number. Every insert writes it, while all sessions read the neighbouring
+    /// fields forevery operation; hence the padding.
     last: CachePadded<AtomicI64>,
 }
 
@@ -84,8 +84,8 @@ impl<D: EngineDisk> Store<D> {
         Store { database, tables, operations: OnceLock::new() }
     }
 
-    /// The operations of a plan that was not refused, prepared. Sessions share them: a thousand copies
-    /// would not stay in the processor's cache.
+    /// The prepared operations of a plan. Sessions share them: a thousand copies would not fit into the
+    /// processor's cache.
     pub(super) fn operations(&self, plan: &Plan) -> Arc<[Operation]> {
         let prepare = || Operation::all(plan, &self.tables);
         let first = || (plan.operations().to_vec(), prepare());
@@ -95,7 +95,7 @@ impl<D: EngineDisk> Store<D> {
         }
     }
 
-    /// A new database with the plan's tables, empty.
+    /// Creates a database with the plan's tables, empty.
     pub(super) fn create(
         directory: &Path,
         options: Options,
@@ -112,7 +112,7 @@ impl<D: EngineDisk> Store<D> {
         made.map_err(|error| failure(&error))
     }
 
-    /// The database of a directory; refused if it holds other tables than the plan's.
+    /// Opens the database of a directory; refuses it if its tables are not those of the plan.
     pub(super) fn open(directory: &Path, options: Options, plan: &Plan) -> TargetResult<Store<D>> {
         let database = D::reopen(directory, options).map_err(|error| failure(&error))?;
         let tables = plan.tables().iter().map(|table| opened(&database, table));
@@ -123,7 +123,7 @@ impl<D: EngineDisk> Store<D> {
             }
             _ => {
                 let what = format!(
-                    "{} holds other tables than this workload's; name its own store",
+                    "{} holds other tables than this workload's; name another store",
                     directory.display()
                 );
                 Err(Failure::new(FailureKind::Storage, what))
@@ -132,14 +132,14 @@ impl<D: EngineDisk> Store<D> {
     }
 }
 
-/// A table that is there, with its numbers; none if it is another one.
+/// An existing table, with its numbering; `None` if its schema differs.
 fn opened<D: EngineDisk>(
     database: &Database<D>,
     table: &contract::Table,
 ) -> Result<Option<PlanTable>> {
     let handle = match database.table(&table.name) {
         Err(Error::NoSuch { .. }) => return Ok(None),
-        found => found?,
+        table => table?,
     };
     if *handle.schema() != schema(table)? {
         return Ok(None);
@@ -147,7 +147,7 @@ fn opened<D: EngineDisk>(
     let table = PlanTable::new(handle, table);
     if let Some(numbers) = &table.numbers {
         let last = greatest(&mut database.session()?, &table.handle, numbers.column)?;
-        numbers.keep_clear_of(last);
+        numbers.advance_past(last);
     }
     Ok(Some(table))
 }
@@ -165,7 +165,7 @@ fn greatest<D: Disk>(session: &mut TypedSession<D>, table: &Table, column: usize
     Ok(greatest)
 }
 
-/// What the database calls a table of the plan.
+/// The database's schema for a table of the plan.
 fn schema(table: &contract::Table) -> Result<Schema> {
     let names = |columns: &[contract::ColumnId]| -> Vec<&str> {
         columns.iter().map(|column| &*table.columns[column.0].name).collect()
@@ -213,8 +213,8 @@ impl PlanTable {
         column.0 + usize::from(self.numbers.as_ref().is_some_and(is_hidden))
     }
 
-    /// Adds rows of a batch, whole but for a hidden number, in one transaction, which is published
-    /// when this returns: the ticket is to be waited for.
+    /// Inserts rows of a batch, complete except for a hidden number, in one transaction, which is
+    /// published when this returns: the caller must wait for the ticket.
     pub(super) fn load<D: Disk>(
         &self,
         session: &mut TypedSession<D>,
@@ -226,14 +226,16 @@ impl PlanTable {
             for row in range.clone().map(|number| rows.row(number)) {
                 values.clear();
                 match &self.numbers {
-                    Some(numbers) if numbers.is_hidden => values.push(Value::Int(numbers.give())),
-                    Some(numbers) => numbers.keep_clear_of(match row.value(numbers.column) {
+                    Some(numbers) if numbers.is_hidden => {
+                        values.push(Value::Int(numbers.allocate()))
+                    }
+                    Some(numbers) => numbers.advance_past(match row.value(numbers.column) {
                         contract::Value::Int(number) => number,
                         _ => 0,
                     }),
                     None => {}
                 }
-                values.extend(row.values().map(given));
+                values.extend(row.values().map(to_engine));
                 transaction.insert(&self.handle, &values)?;
             }
             Ok(())
@@ -242,24 +244,24 @@ impl PlanTable {
     }
 }
 
-/// So many numbers a worker takes at once: rows of several leaves.
+/// How many numbers a worker takes at once: rows of several leaves.
 const BLOCK: i64 = 1024;
 
 impl Numbers {
-    /// The next numbers, for one worker.
+    /// Takes the next block of numbers, for one worker.
     #[cold]
-    pub(super) fn give_block(&self) -> Range<i64> {
+    pub(super) fn allocate_block(&self) -> Range<i64> {
         let first = self.last.fetch_add(BLOCK, Ordering::Relaxed) + 1;
         first..first + BLOCK
     }
 
-    /// The next number.
+    /// Takes the next number.
     #[inline]
-    pub(super) fn give(&self) -> i64 {
+    pub(super) fn allocate(&self) -> i64 {
         self.last.fetch_add(1, Ordering::Relaxed) + 1
     }
 
-    fn keep_clear_of(&self, number: i64) {
+    fn advance_past(&self, number: i64) {
         self.last.fetch_max(number, Ordering::Relaxed);
     }
 }

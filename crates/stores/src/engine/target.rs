@@ -1,4 +1,4 @@
-//! The engine as a target, and what it says of itself.
+//! The engine as a target, and the settings that it reports.
 
 use super::database_directory::DatabaseDirectory;
 use super::failure::failure;
@@ -24,10 +24,10 @@ use syncline_vfs::{NullDisk, RealDisk};
 /// The engine on a disk.
 pub type Engine = EngineTarget<RealDisk>;
 
-/// The engine in memory alone.
+/// The engine in memory only.
 pub type TransientEngine = EngineTarget<NullDisk>;
 
-/// See the module.
+/// The engine as a target, on that disk.
 #[derive(Debug)]
 pub struct EngineTarget<D: EngineDisk> {
     pub(super) settings: Settings,
@@ -37,23 +37,23 @@ pub struct EngineTarget<D: EngineDisk> {
     place: Option<DatabaseDirectory>,
 }
 
-/// The engine by the mode that a URL asks for.
+/// The engine in the mode that a URL sets.
 #[derive(Debug)]
 pub(crate) enum OpenedEngine {
     /// On a disk.
     OnDisk(Engine),
-    /// In memory alone.
+    /// In memory only.
     Transient(TransientEngine),
 }
 
-/// Opens what an `engine:` URL names; touches nothing yet.
+/// Opens the target that an `engine:` URL names, without touching the disk.
 pub(crate) fn open(url: &Url) -> Result<OpenedEngine, Error> {
-    let settings = Settings::parse(&url.given(LISTING)?)?;
+    let settings = Settings::parse(&url.to_engine(LISTING)?)?;
     if settings.is_transient {
         if url.path.is_some() {
             return Err(Error::Malformed {
                 url: url.text.clone(),
-                why: "in transient mode nothing is kept, so it has no path",
+                why: "a transient database is not stored, so it has no path",
                 form: "engine?mode=transient",
             });
         }
@@ -70,7 +70,7 @@ fn place(url: &Url) -> Result<DatabaseDirectory, Error> {
     if path.is_empty() || path.contains('\0') {
         return Err(Error::Malformed {
             url: url.text.clone(),
-            why: "its path names no directory",
+            why: "its path does not name a directory",
             form: LISTING.form,
         });
     }
@@ -87,7 +87,7 @@ impl<D: EngineDisk> EngineTarget<D> {
         EngineTarget { settings, store: Mutex::new(None), place }
     }
 
-    /// What the database has done since it was created or opened; none before.
+    /// The database's statistics since it was created or opened; `None` before that.
     pub fn stats(&self) -> Option<Stats> {
         self.store().as_ref().map(|store| store.database.stats())
     }
@@ -101,14 +101,15 @@ impl<D: EngineDisk> EngineTarget<D> {
         self.store.lock()
     }
 
-    /// What `look` makes of the store.
+    /// Applies a function to the open store.
     fn with<R>(
         &self,
-        look: impl FnOnce(&Store<D>) -> syncline_engine::Result<R>,
+        read: impl FnOnce(&Store<D>) -> syncline_engine::Result<R>,
     ) -> TargetResult<R> {
         let store = self.store();
-        let not_created = || Failure::new(FailureKind::Storage, "the store was not created yet");
-        look(store.as_ref().ok_or_else(not_created)?).map_err(|error| failure(&error))
+        let not_created =
+            || Failure::new(FailureKind::Storage, "the store has not been created yet");
+        read(store.as_ref().ok_or_else(not_created)?).map_err(|error| failure(&error))
     }
 
     fn begins(&self) -> Begins {
@@ -137,7 +138,7 @@ impl<D: EngineDisk> Target for EngineTarget<D> {
     }
 
     async fn meet(&self) -> TargetResult<()> {
-        self.place.as_ref().map_or(Ok(()), DatabaseDirectory::look)
+        self.place.as_ref().map_or(Ok(()), DatabaseDirectory::check)
     }
 
     fn capabilities(&self) -> Capabilities {
@@ -157,7 +158,7 @@ impl<D: EngineDisk> Target for EngineTarget<D> {
     fn log_place(&self) -> LogLocation {
         match &self.place {
             Some(place) => LogLocation::Directory(place.parent()),
-            None => LogLocation::Nowhere("in transient mode it keeps nothing".to_owned()),
+            None => LogLocation::Nowhere("in transient mode nothing is stored".to_owned()),
         }
     }
 
@@ -168,7 +169,8 @@ impl<D: EngineDisk> Target for EngineTarget<D> {
         Some(LogSegments { bytes, set_by })
     }
 
-    /// Frames are written to files opened with `O_DSYNC` or `O_SYNC`; sync calls are seen from outside.
+    /// Frames are written to files opened with `O_DSYNC` or `O_SYNC`; explicit sync calls are counted
+    /// from outside.
     fn synced_writes(&self) -> Option<u64> {
         self.place.as_ref()?;
         let log = self.stats()?.log;
@@ -225,7 +227,7 @@ impl<D: EngineDisk> Target for EngineTarget<D> {
         let closed = store.database.close();
         closed.map_err(|error| failure(&error))?;
         if let Some(place) = &self.place {
-            place.let_go();
+            place.release();
         }
         Ok(())
     }
@@ -269,7 +271,7 @@ impl<D: EngineDisk> Target for EngineTarget<D> {
     }
 }
 
-/// The parts that the engine times, in a sample of its transactions; the log times every flush.
+/// The parts that the engine times in a sample of its transactions; the log times every flush.
 fn of_stats(stats: &Stats) -> Vec<Internal> {
     let of = |name, times: &Distribution, one_in| {
         let mut classes = [0; TIME_CLASSES];
@@ -292,7 +294,7 @@ fn of_stats(stats: &Stats) -> Vec<Internal> {
     ]
 }
 
-/// What a database on disk says, read back from its files where they say it.
+/// The settings of a database on disk, read back from its files where possible.
 fn of_files<D: EngineDisk>(database: &Database<D>) -> syncline_engine::Result<ReportedSettings> {
     let in_force = database.settings()?;
     let durability = word_of(in_force.durability);
@@ -320,7 +322,7 @@ fn of_files<D: EngineDisk>(database: &Database<D>) -> syncline_engine::Result<Re
     })
 }
 
-/// What a database in memory alone says.
+/// The settings of a database in memory only.
 fn of_nothing<D: EngineDisk>(database: &Database<D>) -> ReportedSettings {
     let mut settings = vec![setting("mode", "transient".to_owned(), "the open database")];
     settings.extend(of_memory(database));
@@ -328,8 +330,7 @@ fn of_nothing<D: EngineDisk>(database: &Database<D>) -> ReportedSettings {
         product: "syncline-engine".to_owned(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
         durability: word_of(log::Durability::None),
-        durability_evidence: "transient mode: no byte of it reaches the operating system"
-            .to_owned(),
+        durability_evidence: "transient mode: no data is passed to the operating system".to_owned(),
         isolation: Isolation::NoneClaimed,
         settings,
     }

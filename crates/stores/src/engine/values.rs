@@ -1,11 +1,11 @@
-//! Values from the contract to the engine and back. They are the same, but each room has its own type.
+//! Converts values from the contract to the engine and back; each crate has its own type.
 
 use super::prepared::Columns;
 use syncline_contract::{Decimal, Kind, Rows, Value};
 use syncline_engine as engine;
 use syncline_engine::Row;
 
-/// The engine's kind of a column.
+/// The engine's kind for a column.
 pub(super) fn kind_of(kind: Kind) -> engine::Kind {
     match kind {
         Kind::Int => engine::Kind::Int,
@@ -17,9 +17,9 @@ pub(super) fn kind_of(kind: Kind) -> engine::Kind {
     }
 }
 
-/// A value for the engine.
+/// Converts a value for the engine.
 #[inline]
-pub(super) fn given(value: Value<'_>) -> engine::Value<'_> {
+pub(super) fn to_engine(value: Value<'_>) -> engine::Value<'_> {
     match value {
         Value::Null => engine::Value::Null,
         Value::Int(int) => engine::Value::Int(int),
@@ -33,9 +33,9 @@ pub(super) fn given(value: Value<'_>) -> engine::Value<'_> {
     }
 }
 
-/// A value of the engine.
+/// Converts a value of the engine.
 #[inline]
-pub(super) fn found(value: engine::Value<'_>) -> Value<'_> {
+pub(super) fn from_engine(value: engine::Value<'_>) -> Value<'_> {
     match value {
         engine::Value::Null => Value::Null,
         engine::Value::Int(int) => Value::Int(int),
@@ -59,14 +59,14 @@ pub(super) fn answer(rows: &mut Rows, row: Row<'_>, columns: &Columns) -> engine
         return Ok(());
     }
     for column in &columns.list {
-        rows.push(found(row.value(*column)?));
+        rows.push(from_engine(row.value(*column)?));
     }
     Ok(())
 }
 
-/// The memory of a list, emptied, for what borrows from elsewhere: values of one operation are gone
-/// before those of the next are there, but their type says from whom they borrow. The standard library
-/// collects a list's own elements in place, so nothing is allocated.
+/// Empties a list and changes the lifetime of its elements, keeping its memory: the values of one
+/// operation are gone before those of the next exist, but their type names what they borrow from. The
+/// standard library collects a list's own elements in place, so nothing is allocated.
 #[inline]
 pub(super) fn recycled<T, U>(mut list: Vec<T>) -> Vec<U> {
     list.clear();
@@ -75,11 +75,11 @@ pub(super) fn recycled<T, U>(mut list: Vec<T>) -> Vec<U> {
 
 #[cfg(test)]
 mod tests {
-    use super::{found, given, recycled};
+    use super::{from_engine, recycled, to_engine};
     use syncline_contract::{Decimal, Value};
 
     #[test]
-    fn every_value_comes_back() {
+    fn every_value_survives_a_round_trip() {
         let decimal = Decimal { units: -5, scale: 3 };
         for value in [
             Value::Null,
@@ -90,7 +90,7 @@ mod tests {
             Value::Bytes(&[0, 255]),
             Value::Timestamp(7),
         ] {
-            assert_eq!(found(given(value)), value);
+            assert_eq!(from_engine(to_engine(value)), value);
         }
     }
 
@@ -102,7 +102,7 @@ mod tests {
         let text = "shorter lived".to_owned();
         let mut again: Vec<syncline_engine::Value<'_>> = recycled(list);
         assert!(again.is_empty() && again.capacity() >= 64);
-        again.push(given(Value::Text(&text)));
+        again.push(to_engine(Value::Text(&text)));
         let last: Vec<Value<'static>> = recycled(again);
         assert_eq!((last.as_ptr(), last.len()), (place, 0));
     }

@@ -1,11 +1,11 @@
-//! A worker's part of the engine: corks the log while its executor makes a pass, and goes ahead of the
-//! reads that its clients have asked for when the pass ends, so that they wait for memory together. Reads
-//! that one transaction asks for at once are gone ahead of without waiting for the pass.
+//! The state of a worker: holds the log batch while its executor makes a pass, and prefetches the reads
+//! that its clients have deferred when the pass ends, so that their cache misses overlap. Deferred
+//! reads of one transaction are prefetched without waiting for the pass if there are enough of them.
 //!
-//! Where the store numbers rows, a worker takes numbers in blocks: with one counter for all, every insert
-//! would wait for the counter's cache line, and all workers would insert into the same leaf, the last one.
-//! So rows of two workers are not numbered in the order in which they came, and numbers are left out, as
-//! where a server's sequence keeps some for each connection.
+//! If the store numbers rows, a worker takes numbers in blocks: with one shared counter, every insert
+//! would wait for the counter's cache line, and all workers would insert into the same leaf, the last
+//! one. So rows of two workers are not numbered in the order of their insertion, and some numbers are
+//! skipped, as with a server's sequence that caches numbers for each connection.
 
 use super::session::{ClientContext, Notes};
 use super::store::Numbers;
@@ -19,29 +19,29 @@ use syncline_engine::log;
 use syncline_engine::{Database, PrefetchKey, Prefetcher, Result, Table};
 use syncline_vfs::Disk;
 
-/// So many clients of a worker must there be for their reads to wait for one another: fewer gain less
-/// from going ahead together than the turn costs that they give away for it.
-const CROWD: usize = 4;
+/// How many clients a worker must have for their reads to wait for each other: with fewer, the prefetch
+/// gains less than the wait for the next pass costs.
+const CLIENTS_MIN: usize = 4;
 
-/// A worker's part. Where clients block their threads it does nothing.
+/// A worker of the engine. It does nothing where clients block their threads.
 #[derive(Debug)]
 pub struct EngineWorker<D: Disk> {
     part: OnceCell<Rc<Part<D>>>,
 }
 
-/// What the clients of a worker share.
+/// The state that the clients of a worker share.
 #[derive(Debug)]
 pub(super) struct Part<D: Disk> {
     pub(super) log: log::Worker<D>,
-    scout: RefCell<Prefetcher<D>>,
-    /// For the reads of one transaction, which do not wait for a pass to end.
-    near: RefCell<Prefetcher<D>>,
-    /// Rows are sought in this pass.
-    has_sought: Cell<bool>,
-    /// The memory in which the last transaction has worked, for the next one of any client: it is in the
-    /// core's cache, and each client's own would have been driven out.
+    prefetcher: RefCell<Prefetcher<D>>,
+    /// For the reads of one transaction, which do not wait for the pass to end.
+    transaction_prefetcher: RefCell<Prefetcher<D>>,
+    /// This pass has reads to prefetch.
+    has_keys: Cell<bool>,
+    /// The memory of the last transaction, for the next one of any client: it is in the core's cache,
+    /// while each client's own memory would have been evicted.
     memory: RefCell<(Box<ClientContext>, Box<Notes>)>,
-    /// Numbers that are this worker's to give, by table.
+    /// Numbers that this worker may assign, by table.
     numbers: RefCell<Vec<Range<i64>>>,
 }
 
@@ -50,14 +50,14 @@ impl<D: Disk> EngineWorker<D> {
         EngineWorker { part: OnceCell::new() }
     }
 
-    /// The part of a worker whose clients are futures.
+    /// The state of a worker whose clients are futures.
     pub(super) fn part(&self, database: &Database<D>) -> Rc<Part<D>> {
         let part = self.part.get_or_init(|| {
             Rc::new(Part {
                 log: database.worker(),
-                scout: RefCell::new(database.scout()),
-                near: RefCell::new(database.scout()),
-                has_sought: Cell::new(false),
+                prefetcher: RefCell::new(database.scout()),
+                transaction_prefetcher: RefCell::new(database.scout()),
+                has_keys: Cell::new(false),
                 memory: RefCell::default(),
                 numbers: RefCell::default(),
             })
@@ -70,7 +70,7 @@ impl<D: Disk> syncline_contract::Worker for EngineWorker<D> {
     #[inline]
     fn pass_started(&self) {
         if let Some(part) = self.part.get() {
-            // The part itself holds one.
+            // The worker itself holds one reference.
             part.log.has_clients(Rc::strong_count(part) - 1);
             part.log.cork();
         }
@@ -80,26 +80,26 @@ impl<D: Disk> syncline_contract::Worker for EngineWorker<D> {
     fn pass_ended(&self) {
         if let Some(part) = self.part.get() {
             part.log.uncork();
-            if part.has_sought.replace(false) {
-                part.scout.borrow_mut().go();
+            if part.has_keys.replace(false) {
+                part.prefetcher.borrow_mut().go();
             }
         }
     }
 }
 
 impl<D: Disk> Part<D> {
-    /// True if there are clients enough on the worker for reads to go ahead together.
+    /// True if the worker has enough clients for a shared prefetch.
     #[inline]
-    pub(super) fn is_crowd(self: &Rc<Part<D>>) -> bool {
-        Rc::strong_count(self) > CROWD
+    pub(super) fn has_enough_clients(self: &Rc<Part<D>>) -> bool {
+        Rc::strong_count(self) > CLIENTS_MIN
     }
 
-    /// Exchanges the memory at hand for that which is in the cache, when a transaction begins, and back when
-    /// it ends. Between the two others may do so, too: then it is another one's that comes back.
+    /// Exchanges a client's memory for the worker's cached one when a transaction begins, and back when
+    /// it ends. Other clients may do so in between; the client then gets another one's memory back.
     #[inline]
-    pub(super) fn exchange(&self, desk: &mut Box<ClientContext>, notes: &mut Box<Notes>) {
+    pub(super) fn exchange(&self, context: &mut Box<ClientContext>, notes: &mut Box<Notes>) {
         let mut memory = self.memory.borrow_mut();
-        mem::swap(&mut memory.0, desk);
+        mem::swap(&mut memory.0, context);
         mem::swap(&mut memory.1, notes);
     }
 
@@ -112,40 +112,40 @@ impl<D: Disk> Part<D> {
         }
         let block = &mut blocks[table];
         block.next().unwrap_or_else(|| {
-            *block = numbers.give_block();
+            *block = numbers.allocate_block();
             block.next().expect("a block has numbers")
         })
     }
 
-    /// Makes a sought row known; answers its place, for [`Part::tell`] in the next pass.
+    /// Adds a key to the prefetch; returns its position, for [`Part::tell`] in the next pass.
     #[inline]
-    pub(super) fn add(&self, table: &Table, sought: &PrefetchKey) -> Result<usize> {
-        self.has_sought.set(true);
-        self.scout.borrow_mut().add(table, sought)
+    pub(super) fn add(&self, table: &Table, prefetch_key: &PrefetchKey) -> Result<usize> {
+        self.has_keys.set(true);
+        self.prefetcher.borrow_mut().add(table, prefetch_key)
     }
 
-    /// The scout for reads that one client makes at once.
+    /// The prefetcher for reads that one client makes at once.
     #[inline]
-    pub(super) fn near(&self) -> RefMut<'_, Prefetcher<D>> {
-        self.near.borrow_mut()
+    pub(super) fn transaction_prefetcher(&self) -> RefMut<'_, Prefetcher<D>> {
+        self.transaction_prefetcher.borrow_mut()
     }
 
-    /// Hands over what was learned of the row when the pass ended.
+    /// Returns the prefetch result for a key after the pass has ended.
     #[inline]
-    pub(super) fn tell(&self, place: usize, sought: &mut PrefetchKey) {
-        self.scout.borrow().tell(place, sought);
+    pub(super) fn tell(&self, place: usize, prefetch_key: &mut PrefetchKey) {
+        self.prefetcher.borrow().tell(place, prefetch_key);
     }
 }
 
-/// Gives the turn away until the executor's next pass.
+/// Yields until the executor's next pass.
 #[inline]
 pub(super) async fn next_pass() {
-    let mut given = false;
+    let mut yielded = false;
     poll_fn(|context| {
-        if given {
+        if yielded {
             return Poll::Ready(());
         }
-        given = true;
+        yielded = true;
         context.waker().wake_by_ref();
         Poll::Pending
     })

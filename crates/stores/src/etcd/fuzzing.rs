@@ -1,4 +1,4 @@
-//! The decoders of the gateway's answers under any bytes: head, body in each of its forms, JSON.
+//! Fuzz targets for the decoders of the gateway's answers: head, body in each of its forms, JSON.
 
 use super::gateway::{decoded, number, parsed};
 use super::http::{Request, ask};
@@ -7,11 +7,11 @@ use std::io::Write;
 use std::net::Shutdown;
 use std::os::unix::net::UnixStream;
 
-/// An answer as the gateway sends it, on a connection that ends behind it.
+/// Decodes an answer as the gateway sends it, on a connection that ends after it.
 pub fn etcd_answers(data: &[u8]) {
     json(data);
     let (here, mut there) = UnixStream::pair().expect("a pair of sockets");
-    // An input has a few KiB, which a socket takes without a reader.
+    // An input has a few KiB, which a socket buffers without a reader.
     there.write_all(data).expect("the socket takes an input");
     there.shutdown(Shutdown::Write).expect("an open socket");
     let mut stream = Stream::of_socket(here).expect("a socket that blocks");
@@ -24,7 +24,7 @@ pub fn etcd_answers(data: &[u8]) {
     };
     if let Ok(answer) = ask(&mut stream, &request) {
         assert!((200..600).contains(&answer.status));
-        assert!(answer.body.len() <= data.len(), "no more than has come");
+        assert!(answer.body.len() <= data.len(), "no more than was received");
         json(&answer.body);
     }
 }
@@ -40,7 +40,7 @@ fn json(text: &[u8]) {
     }
 }
 
-/// A body of known length, in chunks, up to the end of the connection, JSON alone, and lengths that lie.
+/// Bodies of known length, in chunks, and up to the end of the connection; JSON alone; false lengths.
 pub(crate) fn answer_seeds() -> Vec<Vec<u8>> {
     let seeds: [&[u8]; 9] = [
         b"HTTP/1.1 200 OK\r\nContent-Length: 29\r\n\r\n{\"count\":\"1\",\"value\":\"YWJj\"}",

@@ -1,4 +1,4 @@
-//! The HTTP/JSON gateway of etcd: one request, one answer, on a connection that stays.
+//! The HTTP/JSON gateway of etcd: one request, one answer, on a persistent connection.
 
 use super::http::{self, Request};
 use super::settings::Settings;
@@ -15,21 +15,21 @@ use std::time::Duration;
 /// How long an answer may take: longer than an election, after which etcd itself gives up.
 const ANSWERS_WITHIN: Duration = Duration::from_secs(30);
 
-/// One client's way to the gateway, which asks one thing at a time.
+/// One client's access to the gateway, with one request at a time.
 #[derive(Debug)]
 pub(super) struct Gateway {
     settings: Settings,
     tls: Tls,
-    /// The connection, while there is one.
+    /// The connection, if it is open.
     stream: Mutex<Option<Stream>>,
     /// How long an answer may take, in milliseconds.
     patience_ms: AtomicU64,
-    /// What says who we are, where that is asked.
+    /// The authentication token, if one is required.
     token: Option<String>,
 }
 
 impl Gateway {
-    /// Connects at its first request, or now if it must say who it is.
+    /// Connects at its first request, or now if it must authenticate.
     pub(super) fn new(settings: &Settings) -> io::Result<Gateway> {
         let encryption = &settings.encryption;
         let tls = Tls::new(encryption.mode, encryption.roots.as_deref());
@@ -45,9 +45,9 @@ impl Gateway {
             let login = json!({ "name": user, "password": password.reveal() });
             let answer = gateway.ask("/v3/auth/authenticate", &login)?;
             let token = answer["token"].as_str();
-            // It goes into the head of a request.
+            // The token becomes part of a request's head.
             if token.is_some_and(|token| !token.bytes().all(|byte| byte.is_ascii_graphic())) {
-                let what = "the gateway answers a token that is none";
+                let what = "the gateway returned an invalid token";
                 return Err(io::Error::new(ErrorKind::InvalidData, what));
             }
             gateway.token = token.map(str::to_owned);
@@ -55,7 +55,7 @@ impl Gateway {
         Ok(gateway)
     }
 
-    /// Asks for something by JSON.
+    /// Sends a JSON request.
     pub(super) fn ask(&self, path: &str, question: &Value) -> io::Result<Value> {
         let body = question.to_string();
         let (status, text) = self.request("POST", path, body.as_bytes())?;
@@ -65,15 +65,16 @@ impl Gateway {
         parsed(&text)
     }
 
-    /// Takes a page of text.
+    /// Reads a page of text.
     pub(super) fn page(&self, path: &str) -> io::Result<String> {
         let (_status, text) = self.request("GET", path, b"")?;
         String::from_utf8(text).map_err(|_error| {
-            io::Error::new(ErrorKind::InvalidData, "the gateway answers what is no text")
+            io::Error::new(ErrorKind::InvalidData, "the gateway returned a page that is not text")
         })
     }
 
-    /// The status and body of an answer. A connection that the server has closed meanwhile is made anew.
+    /// The status and body of an answer. If the server has closed the connection in the meantime, a new
+    /// one is opened.
     fn request(&self, method: &'static str, path: &str, body: &[u8]) -> io::Result<(u16, Vec<u8>)> {
         let host = self.settings.host();
         let request =
@@ -85,10 +86,10 @@ impl Gateway {
                 stream.limit(Some(patience));
                 stream
             }
-            // The first answer comes within the time for connecting.
+            // The first answer must arrive within the time for connecting.
             None => self.connected()?,
         };
-        // Whatever fails leaves it open what comes next: the connection goes.
+        // After any failure the state of the connection is unknown, so it is closed.
         let answer = http::ask(&mut stream, &request)?;
         if !answer.closes {
             *held = Some(stream);
@@ -96,7 +97,7 @@ impl Gateway {
         Ok((answer.status, answer.body))
     }
 
-    /// Does something in which each answer may take no longer than connecting.
+    /// Runs a function in which each answer may take no longer than connecting.
     pub(super) fn promptly<R>(&self, work: impl FnOnce() -> R) -> R {
         let within = ms(self.settings.connects_within);
         self.patience_ms.store(within, Ordering::Relaxed);
@@ -105,7 +106,7 @@ impl Gateway {
         done
     }
 
-    /// The process at the other end of a Unix socket, while there is a connection.
+    /// The process at the other end of a Unix socket, if it is connected.
     pub(super) fn peer(&self) -> Option<u32> {
         let held = self.stream.lock();
         held.as_ref().and_then(process_of_peer)
@@ -128,41 +129,41 @@ fn ms(duration: Duration) -> u64 {
     u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
 }
 
-/// Bytes as JSON has them there.
+/// Encodes bytes for JSON as base64.
 pub(super) fn coded(bytes: &[u8]) -> String {
     STANDARD.encode(bytes)
 }
 
-/// The bytes of a field; absent ones are empty, as the gateway leaves empty fields out.
+/// The bytes of a field; absent ones are empty, since the gateway omits empty fields.
 pub(super) fn decoded(field: &Value) -> io::Result<Vec<u8>> {
     let text = field.as_str().unwrap_or_default();
     STANDARD.decode(text).map_err(|error| {
-        let what = format!("the gateway answers bytes that are no base64: {error}");
+        let what = format!("the gateway returned bytes that are not base64: {error}");
         io::Error::new(ErrorKind::InvalidData, what)
     })
 }
 
-/// A number of a field, which JSON has as text there; absent is zero.
+/// The number of a field, which is a text in JSON; absent is zero.
 pub(super) fn number(field: &Value) -> i64 {
     field.as_str().and_then(|text| text.parse().ok()).or_else(|| field.as_i64()).unwrap_or(0)
 }
 
-/// The most characters of a refusal that are passed on.
+/// The maximum length of a reported refusal, in characters.
 const WORDS_MAX: usize = 400;
 
-/// The most values of a JSON text: a byte or two of it become dozens in memory.
+/// The maximum number of values of a JSON text: a byte or two of it become dozens in memory.
 const VALUES_MAX: usize = 1 << 19;
 
-/// A JSON text of bounded size; how deep it may go `serde_json` bounds.
+/// Parses a JSON text of limited size; `serde_json` limits its depth.
 pub(super) fn parsed(text: &[u8]) -> io::Result<Value> {
     let values = text.iter().filter(|byte| b",[{".contains(byte)).count();
     let read = if values > VALUES_MAX {
         Err(format!("more than {VALUES_MAX} values"))
     } else {
-        serde_json::from_slice(text).map_err(|error| format!("no JSON: {error}"))
+        serde_json::from_slice(text).map_err(|error| format!("a text that is not JSON: {error}"))
     };
     read.map_err(|why| {
-        let what = format!("the gateway answers {why}");
+        let what = format!("the gateway returned {why}");
         io::Error::new(ErrorKind::InvalidData, what)
     })
 }
@@ -196,7 +197,7 @@ mod tests {
     use std::io::ErrorKind;
 
     #[test]
-    fn fields_come_back_and_absent_ones_are_empty() {
+    fn fields_are_decoded_and_absent_ones_are_empty() {
         let answer = json!({ "key": coded(&[0, 255, 7]), "mod_revision": "42" });
         assert_eq!(decoded(&answer["key"]).unwrap(), [0, 255, 7]);
         assert_eq!(decoded(&answer["value"]).unwrap(), Vec::<u8>::new());
@@ -205,7 +206,7 @@ mod tests {
 
     // A.E6
     #[test]
-    fn json_without_bounds_is_refused() {
+    fn json_beyond_the_limits_is_refused() {
         assert!(parsed(br#"{"kvs":[{"key":"YQ=="}]}"#).is_ok());
         for text in [
             "[".repeat(200_000),
@@ -217,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn refusals_are_told_by_what_to_make_of_them() {
+    fn refusals_map_to_error_kinds() {
         for (words, kind) in [
             ("etcdserver: mvcc: database space exceeded", ErrorKind::StorageFull),
             ("etcdserver: too many operations in txn request", ErrorKind::InvalidInput),

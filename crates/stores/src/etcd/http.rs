@@ -1,19 +1,20 @@
-//! HTTP/1.1 as far as a gateway of etcd speaks it: one request, one answer, on a connection that stays.
+//! HTTP/1.1, limited to what etcd's gateway uses: one request, one answer, on a persistent connection.
 //!
-//! 1. A request is one write: its head and body do not wait for each other on the way.
-//! 2. An answer is bounded: its head, its body, each line, and the time for all of it. What a length
-//!    promises is not allocated before it has come.
+//! 1. A request is one write, so that head and body are not delayed separately.
+//! 2. An answer is bounded: its head, its body, each line, and the total time. A length field alone
+//!    never causes an allocation of that size.
 
 use crate::wire::{Stream, done, lost};
 use std::io::{self, ErrorKind};
 
-/// The most bytes of an answer's head, and of its body: above what a page of rows or the metrics have.
+/// The maximum size of an answer's head and of its body, in bytes: more than a page of rows or the
+/// metrics have.
 const HEAD_MAX: usize = 64 << 10;
 const BODY_MAX: usize = 32 << 20;
-/// The most bytes of a line that begins a chunk.
+/// The maximum length of a line that begins a chunk, in bytes.
 const CHUNK_LINE_MAX: usize = 4 << 10;
 
-/// What was asked.
+/// A request.
 pub(super) struct Request<'r> {
     pub(super) method: &'static str,
     pub(super) path: &'r str,
@@ -22,16 +23,16 @@ pub(super) struct Request<'r> {
     pub(super) body: &'r [u8],
 }
 
-/// What was answered.
+/// An answer.
 #[derive(Debug)]
 pub(super) struct Answer {
     pub(super) status: u16,
     pub(super) body: Vec<u8>,
-    /// The server ends the connection.
+    /// The server closes the connection.
     pub(super) closes: bool,
 }
 
-/// How the end of a body is known.
+/// How the end of a body is determined.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Extent {
     Length(usize),
@@ -46,13 +47,13 @@ struct Head {
     closes: bool,
 }
 
-/// Asks and takes the answer.
+/// Sends a request and reads the answer.
 pub(super) fn ask(stream: &mut Stream, request: &Request<'_>) -> io::Result<Answer> {
     write(request, stream.queue());
     done(stream.flush()).map_err(lost)?;
     loop {
         let head = head(stream)?;
-        // 100 to 199 come before the answer.
+        // Informational responses, 100 to 199, precede the answer.
         if head.status >= 200 {
             return body(stream, &head);
         }
@@ -77,17 +78,17 @@ fn write(request: &Request<'_>, into: &mut Vec<u8>) {
 fn head(stream: &mut Stream) -> io::Result<Head> {
     loop {
         let received = stream.received();
-        let looked = &received[..received.len().min(HEAD_MAX)];
-        if let Some(end) = looked.windows(4).position(|four| four == b"\r\n\r\n") {
+        let examined = &received[..received.len().min(HEAD_MAX)];
+        if let Some(end) = examined.windows(4).position(|four| four == b"\r\n\r\n") {
             let head = parsed(&received[..end])?;
             stream.consume(end + 4);
             return Ok(head);
         }
         if received.len() >= HEAD_MAX {
-            return Err(garbled("an endless head"));
+            return Err(garbled("a head that is too long"));
         }
         if !b"HTTP/1.".starts_with(&received[..received.len().min(7)]) {
-            return Err(garbled("what is not HTTP"));
+            return Err(garbled("data that is not HTTP"));
         }
         done(stream.fill()).map_err(lost)?;
     }
@@ -101,12 +102,12 @@ fn parsed(head: &[u8]) -> io::Result<Head> {
         let code = rest.split(' ').nth(1)?;
         code.parse().ok().filter(|code| (100..600).contains(code))
     });
-    let status: u16 = status.ok_or_else(|| garbled("what is not HTTP"))?;
+    let status: u16 = status.ok_or_else(|| garbled("data that is not HTTP"))?;
     let mut found =
         Head { status, extent: Extent::UntilClosed, closes: first.starts_with("HTTP/1.0") };
     for line in lines {
         let Some((name, value)) = line.split_once(':') else {
-            return Err(garbled("a broken head"));
+            return Err(garbled("a malformed head"));
         };
         let value = value.trim();
         match name.to_ascii_lowercase().as_str() {
@@ -115,7 +116,7 @@ fn parsed(head: &[u8]) -> io::Result<Head> {
             }
             "content-length" if found.extent != Extent::Chunks => {
                 let length = value.parse::<u64>().ok();
-                let length = length.ok_or_else(|| garbled("a length that is no number"))?;
+                let length = length.ok_or_else(|| garbled("a length that is not a number"))?;
                 let length = usize::try_from(length).unwrap_or(usize::MAX);
                 if length > BODY_MAX {
                     return Err(too_long());
@@ -142,13 +143,13 @@ fn body(stream: &mut Stream, head: &Head) -> io::Result<Answer> {
                 return Err(too_long());
             }
             if length == 0 {
-                // What may follow the last chunk is passed over, up to an empty line.
+                // Trailers after the last chunk are skipped, up to an empty line.
                 while !line(stream)?.is_empty() {}
                 break;
             }
             take(stream, length, &mut body)?;
             if !line(stream)?.is_empty() {
-                return Err(garbled("a chunk of another length than it says"));
+                return Err(garbled("a chunk with a wrong length"));
             }
         },
         Extent::UntilClosed => loop {
@@ -171,7 +172,7 @@ fn body(stream: &mut Stream, head: &Head) -> io::Result<Answer> {
     })
 }
 
-/// Takes that many bytes of a body.
+/// Reads `length` bytes of a body.
 fn take(stream: &mut Stream, mut length: usize, into: &mut Vec<u8>) -> io::Result<()> {
     while length > 0 {
         let received = stream.received();
@@ -209,19 +210,19 @@ fn line(stream: &mut Stream) -> io::Result<String> {
             return Ok(line);
         }
         if received.len() >= CHUNK_LINE_MAX {
-            return Err(garbled("an endless line"));
+            return Err(garbled("a line that is too long"));
         }
         done(stream.fill()).map_err(lost)?;
     }
 }
 
 fn garbled(what: &str) -> io::Error {
-    let what = format!("it answers {what}: no gateway of etcd listens there");
+    let what = format!("it sent {what}: it is not a gateway of etcd");
     io::Error::new(ErrorKind::InvalidData, what)
 }
 
 fn too_long() -> io::Error {
-    let what = format!("it answers more than {} MiB", BODY_MAX >> 20);
+    let what = format!("it sent an answer of more than {} MiB", BODY_MAX >> 20);
     io::Error::new(ErrorKind::InvalidData, what)
 }
 
@@ -230,7 +231,7 @@ mod tests {
     use super::{Extent, Head, parsed};
 
     #[test]
-    fn a_head_says_where_its_body_ends() {
+    fn a_head_determines_the_end_of_its_body() {
         let head = |text: &str| parsed(text.as_bytes()).unwrap();
         let expected = |extent, closes| Head { status: 200, extent, closes };
         assert_eq!(

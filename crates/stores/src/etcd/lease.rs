@@ -1,7 +1,7 @@
-//! A key that stands while a run is under way, and goes by itself soon after a run that was killed: it hangs
-//! on a lease, which a thread keeps alive.
+//! A key that exists while a run is in progress, and disappears soon after a run was killed: it is
+//! attached to a lease, which a thread keeps alive.
 //!
-//! Its requests, one in five seconds, write nothing into etcd's log.
+//! Its requests, one in five seconds, write nothing to etcd's log.
 
 use super::gateway::{Gateway, coded, number};
 use super::settings::Settings;
@@ -11,17 +11,17 @@ use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-/// How long the key outlives a process that was killed, in seconds.
+/// How long the key outlives a killed process, in seconds.
 pub(super) const LASTS_S: u64 = 20;
-/// How often the lease is kept alive.
+/// The interval of the keep-alive requests.
 const EVERY: Duration = Duration::from_secs(5);
 
-/// A lease and the thread that keeps it; ends with its value.
+/// A lease and the thread that keeps it alive; dropping it ends both.
 #[derive(Debug)]
 pub(super) struct Lease {
     /// Dropped to end the thread.
     end: Option<Sender<()>>,
-    keeper: Option<JoinHandle<()>>,
+    thread: Option<JoinHandle<()>>,
 }
 
 impl Lease {
@@ -31,30 +31,30 @@ impl Lease {
         let granted = gateway.ask("/v3/lease/grant", &json!({ "TTL": LASTS_S.to_string() }))?;
         let id = number(&granted["ID"]);
         if id == 0 {
-            let what = format!("the gateway answers {granted} where a lease was due");
+            let what = format!("the gateway returned {granted} instead of a lease");
             return Err(io::Error::new(ErrorKind::InvalidData, what));
         }
         let id = id.to_string();
         gateway.ask("/v3/kv/put", &json!({ "key": coded(key), "value": "", "lease": id }))?;
         let (end, ended) = mpsc::channel::<()>();
-        let keeper = thread::Builder::new().name("etcd-lease".to_owned()).spawn(move || {
+        let thread = thread::Builder::new().name("etcd-lease".to_owned()).spawn(move || {
             while ended.recv_timeout(EVERY) == Err(RecvTimeoutError::Timeout) {
-                // One that fails is tried again: a lease outlives several.
+                // A failed request is repeated at the next interval: a lease outlives several.
                 drop(gateway.ask("/v3/lease/keepalive", &json!({ "ID": id })));
             }
-            // Without it the lease ends by itself.
+            // Without this request the lease expires by itself.
             drop(gateway.ask("/v3/lease/revoke", &json!({ "ID": id })));
         })?;
-        Ok(Lease { end: Some(end), keeper: Some(keeper) })
+        Ok(Lease { end: Some(end), thread: Some(thread) })
     }
 }
 
 impl Drop for Lease {
     fn drop(&mut self) {
         drop(self.end.take());
-        if let Some(keeper) = self.keeper.take() {
-            // It has nothing to say.
-            drop(keeper.join());
+        if let Some(thread) = self.thread.take() {
+            // The thread returns no result.
+            drop(thread.join());
         }
     }
 }

@@ -1,4 +1,4 @@
-//! The metrics of etcd as text, the counters in them, and one look at it.
+//! The metrics of etcd as text, the counters in them, and one observation.
 
 use super::gateway::{Gateway, number};
 use super::reported_settings::ServerInfo;
@@ -8,10 +8,10 @@ use syncline_contract::{Counter, Meaning, Setting, StoreObservation};
 
 const SAID_BY: &str = "/metrics";
 
-/// How often the log was synced, and for how long.
+/// The number of syncs of the log, and their total time.
 pub(super) const SYNCS: &str = "etcd_disk_wal_fsync_duration_seconds_count";
 const SYNC_SECONDS: &str = "etcd_disk_wal_fsync_duration_seconds_sum";
-/// How long commits of the data file took.
+/// The total time of commits of the data file.
 const DATA_SECONDS: &str = "etcd_disk_backend_commit_duration_seconds_sum";
 
 /// Histograms of times, by their buckets.
@@ -19,12 +19,12 @@ const HISTOGRAMS: [&str; 2] = [
     "etcd_disk_wal_fsync_duration_seconds_bucket",
     "etcd_disk_backend_commit_duration_seconds_bucket",
 ];
-/// The most buckets that are taken of one: etcd has fifteen.
+/// The maximum number of buckets of a histogram: etcd has fifteen.
 const BUCKETS_MAX: usize = 64;
 
-/// Whole counters, by what they tell.
+/// Integer counters, with their meanings.
 const COUNTED: [(Meaning, &str); 8] = [
-    // A transaction of several puts is one proposal; an election's and a lease's are proposals too.
+    // A transaction of several puts is one proposal; elections and leases are proposals too.
     (Meaning::Commits, "etcd_server_proposals_committed_total"),
     (Meaning::Aborts, "etcd_server_proposals_failed_total"),
     (Meaning::LogSyncs, SYNCS),
@@ -35,17 +35,17 @@ const COUNTED: [(Meaning, &str); 8] = [
     (Meaning::Other, "etcd_server_leader_changes_seen_total"),
 ];
 
-/// The metrics of one moment.
+/// The metrics at one time.
 #[derive(Debug)]
 pub(super) struct Metrics(String);
 
 impl Metrics {
-    /// Asks for them.
+    /// Requests the metrics.
     pub(super) fn ask(gateway: &Gateway) -> io::Result<Metrics> {
         gateway.page("/metrics").map(Metrics)
     }
 
-    /// A metric without labels.
+    /// The value of a metric without labels.
     pub(super) fn get(&self, name: &str) -> Option<f64> {
         let value = |line: &str| {
             let value = line.strip_prefix(name)?.strip_prefix(' ')?;
@@ -78,7 +78,7 @@ impl Metrics {
 
     /// All counters.
     pub(super) fn counters(&self) -> Vec<Counter> {
-        let absent = "this version has no such metric";
+        let absent = "this version does not have this metric";
         let mut counters = Vec::new();
         for (meaning, name) in COUNTED {
             counters.push(match self.get(name) {
@@ -98,12 +98,15 @@ impl Metrics {
             });
         }
         counters.extend(HISTOGRAMS.iter().flat_map(|name| self.buckets(name)));
-        // etcd_disk_wal_write_bytes_total is a gauge by its kind: the bytes of the last write.
+        // etcd_disk_wal_write_bytes_total is a gauge: the size of the last write.
         for (meaning, why) in [
-            (Meaning::LogBytes, "etcd tells the bytes of its last write to the log, and no sum"),
+            (Meaning::LogBytes, "etcd reports the size of its last write to the log, but no total"),
             (Meaning::LogWrites, "etcd does not count the writes to its log"),
             (Meaning::WriteTime, "etcd does not time the writes to its log"),
-            (Meaning::LockWaitTime, "etcd has no locks to wait for: a transaction compares"),
+            (
+                Meaning::LockWaitTime,
+                "etcd has no locks to wait for: transactions compare revisions",
+            ),
         ] {
             counters.push(Counter::unavailable(meaning, meaning.name(), why, SAID_BY));
         }
@@ -111,12 +114,12 @@ impl Metrics {
     }
 }
 
-/// One look at the server.
+/// Takes one observation.
 pub(super) fn observed(gateway: &Gateway, met: &ServerInfo) -> io::Result<StoreObservation> {
     let metrics = Metrics::ask(gateway)?;
     let status = gateway.ask("/v3/maintenance/status", &json!({}))?;
     let members = gateway.ask("/v3/cluster/member/list", &json!({}));
-    // As they are now, not as they were when the server was met.
+    // The current settings, not those of the preflight check.
     let settings = settings(&status);
     Ok(StoreObservation {
         product: "etcd".to_owned(),
@@ -128,20 +131,20 @@ pub(super) fn observed(gateway: &Gateway, met: &ServerInfo) -> io::Result<StoreO
         own_commits: 0,
         settings,
         replication: members
-            .map(|list| followers(&list, &status, &metrics))
+            .map(|list| other_members(&list, &status, &metrics))
             .map_err(|error| error.to_string()),
     })
 }
 
-/// What the status says of the size of the data and of the term of the leader.
+/// The size of the data and the leader's term, from the status.
 pub(super) fn settings(status: &Value) -> Vec<Setting> {
     ["dbSize", "raftTerm"]
         .map(|name| setting(name, number(&status[name]).to_string(), "maintenance/status"))
         .to_vec()
 }
 
-/// The other members, each with how far this one has sent to it.
-fn followers(list: &Value, status: &Value, metrics: &Metrics) -> Vec<Setting> {
+/// The other members, each with the number of bytes that this one has sent.
+fn other_members(list: &Value, status: &Value, metrics: &Metrics) -> Vec<Setting> {
     let own = status["header"]["member_id"].as_str().unwrap_or_default();
     let members = list["members"].as_array().into_iter().flatten();
     let others = members.filter(|member| member["ID"].as_str() != Some(own));
@@ -173,7 +176,7 @@ mod tests {
         grpc_server_started_total{grpc_method=\"Txn\"} 5\n";
 
     #[test]
-    fn metrics_come_apart_and_become_counters() {
+    fn metrics_are_parsed_into_counters() {
         let metrics = Metrics(PAGE.to_owned());
         assert_eq!(metrics.get(SYNCS), Some(7.0));
         assert_eq!(metrics.sum("grpc_server_started_total") as u64, 9);
@@ -190,6 +193,6 @@ mod tests {
             }),
             "B.F19: {counters:?}"
         );
-        assert!(of(Meaning::Aborts).value.is_err(), "this page has no such metric");
+        assert!(of(Meaning::Aborts).value.is_err(), "this page does not have this metric");
     }
 }

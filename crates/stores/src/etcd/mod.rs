@@ -1,23 +1,25 @@
-//! etcd, as a store of keys and values.
+//! etcd, as a key-value store.
 //!
-//! | file | what stands in it |
+//! | file | what it holds |
 //! |---|---|
 //! | `settings.rs` | the options of the URL |
 //! | `gateway.rs` | its HTTP/JSON gateway: requests out, answers in |
-//! | `http.rs` | HTTP as far as that gateway speaks it |
+//! | `http.rs` | the part of HTTP that the gateway uses |
+//! | `lease.rs` | the key that exists while a run is in progress |
 //! | `store.rs` | rows as keys, transactions by comparing revisions |
-//! | `reported_settings.rs` | what it says of itself: version, durability, place |
-//! | `metrics.rs` | its metrics as text, the counters in them, and one look at it |
+//! | `reported_settings.rs` | version, durability and location, as reported |
+//! | `metrics.rs` | its metrics as text, the counters in them, and one observation |
 //!
-//! A row is a key, `syncline_<id>/row/<key>`; etcd keeps keys in order, so rows are scanned. A commit is
-//! one transaction: if no row that was read for update or is written over has another revision than it
-//! had, then all puts and deletions. It takes 128 of each, etcd's limit unless it was started with
-//! another; a load is split by it, a transaction of more fails. There are no joins and no indexes.
+//! A row is a key, `syncline_<id>/row/<key>`; etcd keeps keys in order, so rows can be scanned. A
+//! commit is one transaction: it compares the revision of each row that was read for update or is
+//! overwritten with the one that was read, and if all are unchanged, applies the puts and deletions. It
+//! may have 128 of each, etcd's default limit; a load is split accordingly, a larger transaction fails.
+//! There are no joins and no indexes.
 //!
-//! It is spoken to through the gateway that each member has, JSON over HTTP, whose cost is in the
-//! figures: the protocol below it needs a compiler of its own to be built. Each client is a thread with
-//! a connection. Durability is `data` by design; that its log is synced is seen in its own count of
-//! syncs, and one started with `--unsafe-no-fsync` is `os`.
+//! Requests use the gateway of each member, JSON over HTTP, whose cost is part of the results: building
+//! the underlying protocol requires a compiler of its own. Each client is a thread with a connection.
+//! Durability is `data` by design; etcd's own count of syncs shows that its log is synced, and a server
+//! started with `--unsafe-no-fsync` is `os`.
 
 #[cfg(any(test, feature = "fuzzing"))]
 pub(crate) mod fuzzing;

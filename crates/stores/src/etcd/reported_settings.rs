@@ -1,5 +1,5 @@
-//! What etcd says of itself: version, process, place; and whether it syncs, which it shows by its own
-//! count of syncs.
+//! The settings that etcd reports: version, process, location; and whether it syncs, which its own
+//! count of syncs shows.
 
 use super::gateway::Gateway;
 use super::metrics::{Metrics, SYNCS, settings as settings_said};
@@ -13,23 +13,23 @@ use std::thread;
 use std::time::Duration;
 use syncline_contract::{Durability, LogLocation, Setting, StoreProcess};
 
-/// A server that was met.
+/// The facts about a server.
 #[derive(Clone, Debug)]
 pub(super) struct ServerInfo {
     pub(super) version: String,
     pub(super) log_place: LogLocation,
-    /// Where its data file is, which `--wal-dir` may part from the log.
+    /// The location of its data file, which `--wal-dir` may separate from the log.
     pub(super) data_place: LogLocation,
     pub(super) process: StoreProcess,
     pub(super) settings: Vec<Setting>,
 }
 
-/// How long is looked whether others work there.
-const LOOKS_FOR: Duration = Duration::from_millis(300);
-/// What counts the requests of whomever.
+/// How long to check whether others use the server.
+const CHECK_DURATION: Duration = Duration::from_millis(300);
+/// The metric that counts the requests of all clients.
 const REQUESTS: &str = "grpc_server_started_total";
 
-/// Asks a server for all of it.
+/// Reads all facts about a server.
 pub(super) fn ask(gateway: &Gateway, settings: &Settings) -> io::Result<ServerInfo> {
     let status = gateway.ask("/v3/maintenance/status", &json!({}))?;
     let version = status["version"].as_str().unwrap_or("not reported").to_owned();
@@ -48,25 +48,27 @@ pub(super) fn ask(gateway: &Gateway, settings: &Settings) -> io::Result<ServerIn
     })
 }
 
-/// Refuses a server on which others work: one that is asked for more than we ask it.
+/// Refuses a server that others use: one that receives more requests than this target sends.
 pub(super) fn refuse_others(gateway: &Gateway, settings: &Settings) -> io::Result<()> {
     if settings.live {
         return Ok(());
     }
     let before = Metrics::ask(gateway)?.sum(REQUESTS);
-    thread::sleep(LOOKS_FOR);
+    thread::sleep(CHECK_DURATION);
     let others = Metrics::ask(gateway)?.sum(REQUESTS) - before;
     if others < 1.0 {
         return Ok(());
     }
     let what = format!(
-        "others sent it {} within {LOOKS_FOR:?}: a run would disturb them, and they it; {LIVE}",
+        "other clients sent {} within {CHECK_DURATION:?}: a run would disturb them, and they would distort its \
+         results; {LIVE}",
         counted(others as u64, "request")
     );
     Err(io::Error::new(ErrorKind::InvalidInput, what))
 }
 
-/// What a commit promises, by whether etcd counts a sync of its log for each of a few that were made.
+/// The durability of a commit, determined by whether etcd counts a sync of its log for each of a few
+/// trial commits.
 pub(super) fn durability(
     gateway: &Gateway,
     mut commits: impl FnMut() -> io::Result<()>,
@@ -78,11 +80,11 @@ pub(super) fn durability(
     }
     let after = Metrics::ask(gateway)?.get(SYNCS);
     let (Some(before), Some(after)) = (before, after) else {
-        let what = format!("not known: it has no metric {SYNCS}; nothing is claimed");
+        let what = format!("not known: the server has no metric {SYNCS}; nothing is claimed");
         return Ok((Durability::None, what));
     };
     let syncs = after - before;
-    let counted = format!("{TRIED} commits one after another, {syncs} syncs by {SYNCS}");
+    let counted = format!("{TRIED} consecutive commits, {syncs} syncs by {SYNCS}");
     Ok(if syncs >= f64::from(TRIED) {
         let what = format!("its log is synced before a commit is answered: {counted}");
         (Durability::Data, what)
@@ -92,7 +94,8 @@ pub(super) fn durability(
     })
 }
 
-/// Where its log or its data is: the folder of a file of that kind that its process holds open.
+/// The location of its log or its data: the directory of a file of that kind that its process holds
+/// open.
 fn place(process: StoreProcess, is: fn(&Path) -> bool) -> LogLocation {
     let StoreProcess::Other(id) = process else {
         let what = "the server is not known to run on this machine; --line RECORD names a probe made \
@@ -104,7 +107,7 @@ fn place(process: StoreProcess, is: fn(&Path) -> bool) -> LogLocation {
         .find(|(_, path)| is(path))
         .and_then(|(_, path)| Some(path.parent()?.to_owned()));
     let Some(log) = log else {
-        let what = format!("the files of process {id}, which is etcd's, are not ours to see");
+        let what = format!("the open files of etcd's process {id} are not visible to this user");
         return LogLocation::Nowhere(what);
     };
     let word = LogSetting {

@@ -10,14 +10,14 @@ use crate::wire::{Endpoint, TlsMode};
 use std::time::Duration;
 use syncline_contract::{Durability, OptionListing, YesOrNo, options};
 
-/// Everything that a URL chooses.
+/// All settings of a URL.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Settings {
     pub(super) address: Address,
     pub(super) encryption: Encryption,
-    /// What a commit must promise; none for whatever the server does.
+    /// The required durability; `None` accepts the server's.
     pub(super) durability: Option<Durability>,
-    /// True if others may work on the server meanwhile.
+    /// True if other sessions may be active during the run.
     pub(super) live: bool,
     pub(super) connects_within: Duration,
 }
@@ -31,15 +31,15 @@ options! {
         SOCKET,
         OptionListing {
             takes: "disable, require or verify-full",
-            meaning: "encrypts the connection; verify-full holds the server's certificate against the roots \
-                      and to its name",
+            meaning: "encrypts the connection; verify-full verifies the server's certificate against the roots \
+                      and its host name",
             ..TLS
         },
         TLS_ROOTS,
         CONNECT_TIMEOUT,
     ] {
         durability: Durability as "os or data" = ["the server's own"],
-            "os only of a server started with --unsafe-no-fsync";
+            "os only for a server started with --unsafe-no-fsync";
         live: bool as YesOrNo = "no", "allow other active sessions";
     }
 }
@@ -47,16 +47,16 @@ options! {
 /// The option that holds the password; `Address` reads it.
 const PASSWORD: OptionListing = OptionListing {
     name: "password",
-    takes: "a password, or ${NAME} of the environment",
+    takes: "a password, or ${NAME} from the environment",
     default: "ETCD_PASSWORD, or none",
     meaning: "the password, which is never shown",
 };
 
-/// What `syncline list targets` shows.
+/// The entry in `syncline list targets`.
 pub(crate) const LISTING: &Listing = &Listing {
     name: "etcd",
     what: "etcd, through its HTTP/JSON gateway",
-    form: "etcd://[user:password@]host[:port][?options], etcds:// where it is encrypted",
+    form: "etcd://[user:password@]host[:port][?options], etcds:// with TLS",
     options: Given::LISTING,
 };
 
@@ -64,12 +64,12 @@ const FORM: AddressForm = AddressForm {
     form: LISTING.form,
     port: 2379,
     password_variable: "ETCD_PASSWORD",
-    // What etcd makes of --listen-client-urls=unix://localhost:PORT.
+    // The file that etcd creates for --listen-client-urls=unix://localhost:PORT.
     socket_file: |port| format!("localhost:{port}"),
 };
 
 impl Settings {
-    /// Where the gateway listens.
+    /// The address of the gateway.
     pub(super) fn endpoint(&self) -> Endpoint {
         match &self.address.host {
             Host::Tcp(host, port) => Endpoint::Tcp { host: host.clone(), port: *port },
@@ -96,7 +96,7 @@ impl Settings {
         if encryption.mode == TlsMode::VerifyCa {
             return Err(Error::NotHonoured {
                 target: LISTING.name,
-                what: "tls=verify-ca: its gateway's certificate is held against its name too; say \
+                what: "tls=verify-ca: the host name of the gateway's certificate is always verified; use \
                        verify-full, or require for any certificate"
                     .to_owned(),
             });
@@ -104,7 +104,7 @@ impl Settings {
         if encryption.is_on() && matches!(address.host, Host::Socket(_)) {
             return Err(Error::NotHonoured {
                 target: LISTING.name,
-                what: "encryption through a Unix socket: name a host and a port, or leave it out"
+                what: "encryption through a Unix socket: use a host and a port, or omit encryption"
                     .to_owned(),
             });
         }
@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn a_url_comes_apart() {
+    fn a_url_is_parsed() {
         let settings = parse("etcd://root:secret@host?live=yes").unwrap();
         assert_eq!(settings.host(), "host:2379");
         let encrypted = parse("etcds://host:1?tls=require").unwrap();
@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_honoured_is_refused() {
+    fn unsupported_settings_are_refused() {
         for (url, words) in [
             ("etcd://h?durability=none", "the words are os and data"),
             ("etcd://h?durability=full", "the words are os and data"),
@@ -159,8 +159,8 @@ mod tests {
             ("etcds://h?tls=disable", "tls=disable"),
             ("etcds://?socket=/s", "through a Unix socket"),
         ] {
-            let said = parse(url).unwrap_err();
-            assert!(said.contains(words), "{url}: {said}");
+            let message = parse(url).unwrap_err();
+            assert!(message.contains(words), "{url}: {message}");
         }
     }
 }

@@ -20,21 +20,21 @@ use syncline_contract::{
     Counter, DryRunPlan, Durability, LogLocation, Order, Setting, StoreObservation, StoreProcess,
 };
 
-/// etcd under the laboratory.
+/// etcd as a target.
 pub type EtcdTarget = KeyValueTarget<Etcd>;
 
-/// What etcd takes in one transaction, unless it was started with another `--max-txn-ops`.
+/// The maximum size of a transaction, unless the server was started with another `--max-txn-ops`.
 const OPERATIONS_MAX: usize = 128;
 
-/// The key that is there while a run is under way.
+/// The key that exists while a run is in progress.
 const USED: &[u8] = b"used";
 
-/// etcd as a store of keys and values: a client's own handle, or the one that all clients come from.
+/// etcd as a key-value store: a client's own handle, or the one that all clients come from.
 #[derive(Debug)]
 pub struct Etcd {
     shared: Arc<Shared>,
     gateway: OnceLock<Gateway>,
-    /// What the transaction rests on: keys as etcd has them, and the revisions that they had.
+    /// The keys that the transaction has read, with their revisions.
     watched: Mutex<Vec<(Vec<u8>, i64)>>,
 }
 
@@ -43,22 +43,22 @@ struct Shared {
     settings: Settings,
     prefix: SchemaName,
     met: Mutex<Option<ServerInfo>>,
-    /// What a commit promises, since the store was made.
-    said: Mutex<Option<(Durability, String)>>,
-    /// Says to `clean` that the keys are in use; from `create` to `remove`, or to the end of the process.
+    /// The durability of a commit, once the store is created.
+    durability_found: Mutex<Option<(Durability, String)>>,
+    /// Shows `clean` that the keys are in use; from `create` to `remove`, or to the end of the process.
     lease: Mutex<Option<Lease>>,
 }
 
-/// Opens what an `etcd:` URL names; touches nothing yet.
+/// Opens the target that an `etcd:` URL names, without connecting.
 pub(crate) fn open(url: &Url) -> Result<EtcdTarget, Error> {
     let settings = Settings::parse(url)?;
-    // Roots that cannot be read are refused here, not when the first client connects.
+    // Unreadable roots are refused here, not when the first client connects.
     settings.encryption.tls(LISTING.name)?;
     let shared = Shared {
         settings,
         prefix: SchemaName::fresh(),
         met: Mutex::new(None),
-        said: Mutex::new(None),
+        durability_found: Mutex::new(None),
         lease: Mutex::new(None),
     };
     let store = Etcd::of(Arc::new(shared));
@@ -82,8 +82,8 @@ impl Etcd {
         held(&self.shared.met)
     }
 
-    /// What the server is, asked once.
-    fn meeting(&self) -> io::Result<ServerInfo> {
+    /// The facts about the server, read once.
+    fn server_info(&self) -> io::Result<ServerInfo> {
         if let Some(met) = &*self.met() {
             return Ok(met.clone());
         }
@@ -101,8 +101,8 @@ impl Etcd {
         self.named(&[b"row/", key].concat())
     }
 
-    /// The row of a key, and the revision of its last change; 0 of a key that is not there.
-    fn look(&self, row: &[u8]) -> io::Result<(Option<Vec<u8>>, i64)> {
+    /// The row of a key, and the revision of its last change; 0 if the key does not exist.
+    fn read_row(&self, row: &[u8]) -> io::Result<(Option<Vec<u8>>, i64)> {
         let answer = self.gateway()?.ask("/v3/kv/range", &json!({ "key": coded(row) }))?;
         match &answer["kvs"][0] {
             Value::Null => Ok((None, 0)),
@@ -116,7 +116,7 @@ impl Etcd {
         Ok(answer["succeeded"].as_bool().unwrap_or(false))
     }
 
-    /// Marks the prefix as ours; false if it is there already.
+    /// Marks the prefix as managed; false if it exists already.
     fn mark(&self) -> io::Result<bool> {
         let mark = self.named(b"mark");
         self.transaction(&[compare(&mark, 0)], &[put(&mark, MARK.as_bytes())])
@@ -147,9 +147,10 @@ fn delete(key: &[u8]) -> Value {
 impl KeyValue for Etcd {
     fn about(&self) -> StoreInfo {
         let met = self.met().clone();
-        let said = held(&self.shared.said).clone();
-        let unmet = || "not connected to the server yet".to_owned();
-        let (durability, evidence) = said.unwrap_or_else(|| (Durability::None, unmet()));
+        let durability_found = held(&self.shared.durability_found).clone();
+        let unmet = || "the server has not been contacted yet".to_owned();
+        let (durability, evidence) =
+            durability_found.unwrap_or_else(|| (Durability::None, unmet()));
         StoreInfo {
             name: LISTING.name.to_owned(),
             version: met.as_ref().map_or(String::new(), |met| met.version.clone()),
@@ -165,29 +166,29 @@ impl KeyValue for Etcd {
     }
 
     fn meet(&self) -> io::Result<()> {
-        self.meeting()?;
+        self.server_info()?;
         let gateway = self.gateway()?;
         gateway.promptly(|| reported_settings::refuse_others(gateway, &self.shared.settings))
     }
 
     fn create(&self) -> io::Result<()> {
-        self.meeting()?;
+        self.server_info()?;
         if !self.mark()? {
             return Err(io::Error::new(
                 ErrorKind::AlreadyExists,
-                format!("keys of the prefix {} are there already", self.shared.prefix),
+                format!("keys with the prefix {} exist already", self.shared.prefix),
             ));
         }
         let lease = Lease::take(&self.shared.settings, &self.named(USED))?;
         *held(&self.shared.lease) = Some(lease);
         let trial = self.named(b"trial");
         let commits = || self.transaction(&[], &[put(&trial, b"")]).map(drop);
-        let said = reported_settings::durability(self.gateway()?, commits)?;
+        let durability_found = reported_settings::durability(self.gateway()?, commits)?;
         let refused = match self.shared.settings.durability {
-            Some(word) if word != said.0 => Some(format!(
-                "durability={} was asked for, but {}; this target changes no setting of a server",
+            Some(word) if word != durability_found.0 => Some(format!(
+                "the URL sets durability={}, but {}; this target does not change a server's settings",
                 word.word(),
-                said.1
+                durability_found.1
             )),
             _ => None,
         };
@@ -197,7 +198,7 @@ impl KeyValue for Etcd {
             remove(self.gateway()?, &self.shared.prefix)?;
             return Err(io::Error::new(ErrorKind::InvalidInput, refused));
         }
-        *held(&self.shared.said) = Some(said);
+        *held(&self.shared.durability_found) = Some(durability_found);
         Ok(())
     }
 
@@ -209,7 +210,7 @@ impl KeyValue for Etcd {
 
     fn client(&self) -> io::Result<Option<Etcd>> {
         let client = Etcd::of(Arc::clone(&self.shared));
-        // So that a server that is not there is said when a client connects.
+        // So that an unreachable server is reported when a client connects.
         let address = &self.shared.settings.address;
         client.ping().map_err(|error| address.named_in(&error))?;
         Ok(Some(client))
@@ -221,9 +222,9 @@ impl KeyValue for Etcd {
 
     fn watch(&self, key: &[u8]) -> io::Result<Option<Vec<u8>>> {
         let row = self.row(key);
-        let (value, revision) = self.look(&row)?;
+        let (value, revision) = self.read_row(&row)?;
         let mut watched = held(&self.watched);
-        // What was seen first counts: a change since then is one that the transaction does not rest on.
+        // The first value read counts: the transaction does not depend on a later change.
         if watched.iter().all(|(key, _)| *key != row) {
             watched.push((row, revision));
         }
@@ -257,7 +258,7 @@ impl KeyValue for Etcd {
     }
 
     fn get(&self, key: &[u8]) -> io::Result<Option<Vec<u8>>> {
-        Ok(self.look(&self.row(key))?.0)
+        Ok(self.read_row(&self.row(key))?.0)
     }
 
     fn scans(&self) -> bool {
@@ -289,7 +290,7 @@ impl KeyValue for Etcd {
     fn settings(&self) -> Vec<Setting> {
         let mut settings = self.met().as_ref().map_or(Vec::new(), |met| met.settings.clone());
         for (name, value) in [
-            ("rows", "a key a row"),
+            ("rows", "one key for each row"),
             ("transactions", "compared revisions, then puts and deletions, at most 128 of each"),
             ("protocol", "its HTTP/JSON gateway, a connection a client"),
         ] {
@@ -299,7 +300,7 @@ impl KeyValue for Etcd {
                 said_by: "this target".to_owned(),
             });
         }
-        settings.push(self.shared.settings.encryption.said());
+        settings.push(self.shared.settings.encryption.durability_found());
         settings
     }
 
@@ -317,7 +318,7 @@ impl KeyValue for Etcd {
     }
 
     fn observe(&self) -> io::Result<Option<StoreObservation>> {
-        let met = self.meeting()?;
+        let met = self.server_info()?;
         metrics::observed(self.gateway()?, &met).map(Some)
     }
 
@@ -343,16 +344,16 @@ impl KeyValue for Etcd {
     }
 }
 
-/// True while the lease of a run stands, which ends by itself behind one that was killed.
+/// True while the lease of a run exists; after a kill it expires by itself.
 fn is_used(gateway: &Gateway, prefix: &SchemaName) -> io::Result<bool> {
     let used = [prefix.as_str().as_bytes(), b"/", USED].concat();
     let found = gateway.ask("/v3/kv/range", &json!({ "key": coded(&used), "keys_only": true }))?;
     Ok(!found["kvs"][0].is_null())
 }
 
-/// Removes every key of a prefix of ours; says how many there were.
+/// Removes every key with a managed prefix; returns their number.
 fn remove(gateway: &Gateway, prefix: &SchemaName) -> io::Result<i64> {
-    // `0` is the byte behind `/`.
+    // `0` is the byte after `/`.
     let question = json!({
         "key": coded(format!("{prefix}/").as_bytes()),
         "range_end": coded(format!("{prefix}0").as_bytes()),
@@ -361,13 +362,13 @@ fn remove(gateway: &Gateway, prefix: &SchemaName) -> io::Result<i64> {
     Ok(number(&answer["deleted"]))
 }
 
-/// Removes what bears a prefix of ours and our mark; says what.
+/// Removes the keys of managed prefixes with the mark; returns their descriptions.
 fn clean(gateway: &Gateway) -> io::Result<Vec<String>> {
     let mut cleaned = Vec::new();
-    // The first key of each prefix in turn: a prefix may have millions.
+    // Reads the first key of each prefix in turn: a prefix may have millions.
     let mut from = b"syncline_".to_vec();
     loop {
-        // '`' is the byte behind `_`.
+        // '`' is the byte after `_`.
         let question = json!({
             "key": coded(&from),
             "range_end": coded(b"syncline`"),
@@ -384,12 +385,12 @@ fn clean(gateway: &Gateway) -> io::Result<Vec<String>> {
         }
         let first = decoded(&key["key"])?;
         if first < from {
-            let what = "etcd answers a key before the range that was asked for";
+            let what = "etcd returned a key before the requested range";
             return Err(io::Error::new(ErrorKind::InvalidData, what));
         }
         let length = first.iter().position(|byte| *byte == b'/');
         let prefix = &first[..length.unwrap_or(first.len())];
-        // `0` is the byte behind `/`.
+        // `0` is the byte after `/`.
         from = [prefix, if length.is_some() { b"0" } else { b"\0" }].concat();
         let name = str::from_utf8(prefix).ok();
         let Some(prefix) = name.and_then(SchemaName::of) else {

@@ -1,21 +1,21 @@
-//! A connection: opened, set, asked a few questions as text, closed.
+//! A connection: opened, configured, queried as text, closed.
 
 use super::driver::Driver;
 use super::jvm::{Java, Local, Methods, Shared, Thrown, given, methods};
 use super::settings::Level;
 use jni::sys::jvalue;
 
-/// A connection of this thread. Dropping it undoes what is open and closes it.
+/// A connection of this thread. Dropping it rolls back an open transaction and closes it.
 #[derive(Debug)]
 pub(super) struct Connection {
     java: Java,
     methods: &'static Methods,
     handle: Shared,
-    /// As the connection was last told; a JDBC connection begins with it.
+    /// The autocommit mode that was last set; a JDBC connection begins with it on.
     autocommit: bool,
 }
 
-/// What a database and its driver call themselves.
+/// The names and versions that a database and its driver report.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct StoreInfo {
     pub(super) product: String,
@@ -24,7 +24,7 @@ pub(super) struct StoreInfo {
 }
 
 impl Connection {
-    /// Connects by a driver.
+    /// Connects with a driver.
     pub(super) fn open(
         mut java: Java,
         driver: &Driver,
@@ -33,7 +33,7 @@ impl Connection {
     ) -> Result<Connection, Thrown> {
         let connection = driver.connect(&mut java, url, properties)?;
         if connection.is_null() {
-            let message = "the driver does not take this URL".to_owned();
+            let message = "the driver does not accept this URL".to_owned();
             let (state, code) = (String::new(), 0);
             return Err(Thrown { state, code, message });
         }
@@ -41,25 +41,25 @@ impl Connection {
         Ok(Connection { methods: methods(&mut java)?, java, handle, autocommit: true })
     }
 
-    /// The door of this connection's thread.
+    /// The JNI environment of this connection's thread.
     #[inline]
     pub(super) fn java(&mut self) -> &mut Java {
         &mut self.java
     }
 
-    /// The methods that are called.
+    /// The table of methods.
     #[inline]
     pub(super) fn methods(&self) -> &'static Methods {
         self.methods
     }
 
-    /// True if each statement is committed by itself.
+    /// True if each statement commits by itself.
     #[inline]
     pub(super) fn is_autocommit(&self) -> bool {
         self.autocommit
     }
 
-    /// Chooses whether each statement is committed by itself; asks the driver only for a change.
+    /// Sets whether each statement commits by itself; calls the driver only for a change.
     #[inline]
     pub(super) fn set_autocommit(&mut self, autocommit: bool) -> Result<(), Thrown> {
         if self.autocommit == autocommit {
@@ -79,13 +79,13 @@ impl Connection {
         self.java.call::<()>(&self.handle, method, &[])
     }
 
-    /// Undoes the transaction.
+    /// Rolls the transaction back.
     pub(super) fn rollback(&mut self) -> Result<(), Thrown> {
         let method = &self.methods.connection_rollback;
         self.java.call::<()>(&self.handle, method, &[])
     }
 
-    /// Sets how far transactions are kept apart, and reads it back.
+    /// Sets the isolation level, and reads it back.
     pub(super) fn isolate(&mut self, level: Level) -> Result<i32, Thrown> {
         let methods = self.methods;
         let arguments = [jvalue { i: level.number() }];
@@ -94,8 +94,7 @@ impl Connection {
         self.java.call::<i32>(&self.handle, get, &[])
     }
 
-    /// Makes a schema the one in which unqualified names stand; a catalog where a product has no
-    /// schemas.
+    /// Makes a schema the default for unqualified names; a catalog if a product has no schemas.
     pub(super) fn enter(&mut self, schema: &str, is_catalog: bool) -> Result<(), Thrown> {
         let methods = self.methods;
         let name = self.java.text(schema)?;
@@ -129,7 +128,7 @@ impl Connection {
         closed
     }
 
-    /// The rows of a query as text, so many columns of each; null is empty.
+    /// The rows of a query as text, with `columns` columns each; null is empty.
     pub(super) fn rows(&mut self, text: &str, columns: i32) -> Result<Vec<Vec<String>>, Thrown> {
         let methods = self.methods;
         let statement = self.statement()?;
@@ -151,13 +150,13 @@ impl Connection {
         Ok(rows)
     }
 
-    /// The first cell of a query; none if it answers no row.
+    /// The first cell of a query; `None` if it returns no rows.
     pub(super) fn cell(&mut self, text: &str) -> Result<Option<String>, Thrown> {
         let rows = self.rows(text, 1)?;
         Ok(rows.into_iter().next().and_then(|row| row.into_iter().next()))
     }
 
-    /// What the database and its driver call themselves.
+    /// The names and versions that the database and its driver report.
     pub(super) fn about(&mut self) -> Result<StoreInfo, Thrown> {
         let methods = self.methods;
         let method = &methods.connection_about;
@@ -173,7 +172,7 @@ impl Connection {
         Ok(StoreInfo { product, version, driver })
     }
 
-    /// Asks for nothing, and waits for the answer.
+    /// Sends an empty request, and waits for the answer.
     pub(super) fn is_valid(&mut self) -> Result<bool, Thrown> {
         let method = &self.methods.connection_valid;
         let seconds = [jvalue { i: 10 }];
@@ -225,8 +224,8 @@ impl Connection {
 
 impl Drop for Connection {
     fn drop(&mut self) {
-        // Derby refuses to close a connection with an open transaction. Nobody is left who could be told
-        // that either failed: the database undoes what a lost connection has not committed.
+        // Derby refuses to close a connection with an open transaction. Errors have no receiver here:
+        // the database rolls back what a lost connection has not committed.
         if !self.autocommit {
             drop(self.rollback());
         }

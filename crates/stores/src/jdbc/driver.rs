@@ -1,8 +1,8 @@
-//! A driver: its jar files on a class loader of their own, its object made directly.
+//! A driver: its jar files on a class loader of their own, its object created directly.
 //!
-//! `DriverManager` finds no driver from a thread that Java did not start, so that the driver is asked
-//! itself. A driver is loaded once in a process and stays, so that a second run finds its code compiled;
-//! other jar files, say of another version, get a class loader of their own.
+//! `DriverManager` finds no driver from a thread that Java did not start, so the driver is called
+//! directly. A driver is loaded once in a process and stays loaded, so that a second run finds its code
+//! compiled; other jar files, for example of another version, get a class loader of their own.
 
 use super::jvm::{Java, Local, Shared, Thrown, given, methods};
 use jni::objects::JObject;
@@ -12,7 +12,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use syncline_contract::{Failure, FailureKind, TargetResult};
 
-/// A driver that was loaded. Any thread may connect by it.
+/// A loaded driver. Any thread may use it to connect.
 #[derive(Debug)]
 pub(super) struct Driver {
     jars: Vec<PathBuf>,
@@ -20,12 +20,12 @@ pub(super) struct Driver {
     object: Shared,
 }
 
-/// The drivers that were loaded in this process.
+/// The drivers loaded in this process.
 static LOADED: Mutex<Vec<Arc<Driver>>> = Mutex::new(Vec::new());
 
 impl Driver {
-    /// The driver of a URL from jar files: the class of that name, or the first that the jars themselves
-    /// name as a driver and that takes the URL.
+    /// The driver of a URL from jar files: the class of that name, or the first driver that the jars
+    /// list and that accepts the URL.
     pub(super) fn of(
         jars: &[PathBuf],
         class: Option<&str>,
@@ -33,7 +33,7 @@ impl Driver {
     ) -> TargetResult<Arc<Driver>> {
         let mut loaded = LOADED.lock();
         let known = loaded.iter().find(|driver| {
-            // Jars without a class may hold a driver of another URL.
+            // Jars without a class may contain a driver for another URL.
             driver.jars == jars && driver.class.as_deref() == class && driver.accepts(url)
         });
         if let Some(known) = known {
@@ -47,7 +47,7 @@ impl Driver {
     fn load(jars: &[PathBuf], class: Option<&str>, url: &str) -> TargetResult<Driver> {
         if let Some(absent) = jars.iter().find(|jar| !jar.is_file()) {
             let what = format!(
-                "there is no driver jar {}: name the file in driver=JAR:JAR; this program fetches none",
+                "the driver jar {} does not exist; name the file in driver=JAR:JAR (this program does not fetch drivers)",
                 absent.display()
             );
             return Err(Failure::new(FailureKind::Limit, what));
@@ -60,7 +60,9 @@ impl Driver {
             None => by_service(&mut java, &loader, url)
                 .map_err(|thrown| not_loaded(&thrown))?
                 .ok_or_else(|| {
-                    not_loaded(&"no driver in those jars takes this URL; name its class in class=")
+                    not_loaded(
+                        &"no driver in those jars accepts this URL; name its class with class=",
+                    )
                 })?,
         };
         let driver = java.share(&driver);
@@ -71,12 +73,12 @@ impl Driver {
         })
     }
 
-    /// True if it takes that URL; who refuses one by an exception does not.
+    /// True if it accepts that URL; an exception counts as a refusal.
     fn accepts(&self, url: &str) -> bool {
         Java::attach().is_ok_and(|mut java| takes(&mut java, &self.object, url).unwrap_or(false))
     }
 
-    /// Connects; null where the driver does not take that URL.
+    /// Connects; null if the driver does not accept that URL.
     pub(super) fn connect(
         &self,
         java: &mut Java,
@@ -122,11 +124,11 @@ fn by_name(java: &mut Java, loader: &Local, class: &str) -> Result<Local, Thrown
     java.call::<Local>(&class, &methods.class_new, &[])
 }
 
-/// Where a jar names the drivers that it holds, a class a line.
+/// The file in which a jar lists its drivers, one class in a line.
 const SERVICES: &str = "META-INF/services/java.sql.Driver";
 
-/// The first driver that the jars name and that takes the URL. Java's own loader of services cannot be
-/// called from here: it wants a caller that is a Java class.
+/// The first driver that the jars list and that accepts the URL. Java's own `ServiceLoader` cannot be
+/// called from here: it requires a caller that is a Java class.
 fn by_service(java: &mut Java, loader: &Local, url: &str) -> Result<Option<Local>, Thrown> {
     let methods = methods(java)?;
     let name = java.text(SERVICES)?;

@@ -1,4 +1,4 @@
-//! What a run would do to the database, said before it does it.
+//! What a run would do to the database, for `--dry-run`.
 
 use super::location::DatabaseLocation;
 use super::managed_schema;
@@ -6,7 +6,7 @@ use super::prepared::statements;
 use super::target::Jdbc;
 use syncline_contract::{DryRunPlan, Plan, PlannedOperation};
 
-/// Everything that a plan and so many clients come to.
+/// The plan's statements for a number of clients.
 pub(super) fn of(target: &Jdbc, plan: &Plan, clients: usize) -> DryRunPlan {
     let product = target.product;
     let sql = target.sql();

@@ -1,17 +1,17 @@
-//! What Java throws as stops: conflicts by cause, failures by kind.
+//! Maps Java's exceptions to stops: conflicts by cause, failures by kind.
 //!
-//! The five characters of SQL's standard tell most; where a product uses them otherwise, or says more by
-//! a number of its own, its table stands first (`product/`).
+//! The SQLSTATE usually decides; products that use it differently, or have a more specific error
+//! number, have their own table, which is searched first (`product/`).
 
 use super::jvm::Thrown;
 use super::product::Product;
 use crate::transaction_phase::TransactionPhase;
 use syncline_contract::{Cause, Failure, FailureKind, Stop};
 
-/// A state, a number if that matters too, and what was in the way.
+/// A SQLSTATE, an error number if it matters, and the cause.
 pub(super) type Conflict = (&'static str, Option<i32>, Cause);
 
-/// Conflicts by standard, and by the states of products that are reached without a table of their own.
+/// Conflicts by the standard, and by the states of products without a table of their own.
 const CONFLICTS: [Conflict; 9] = [
     ("40P01", None, Cause::Deadlock),
     ("40001", Some(1205), Cause::Deadlock),      // SQL Server
@@ -24,7 +24,7 @@ const CONFLICTS: [Conflict; 9] = [
     ("40001", None, Cause::Serialization),
 ];
 
-/// How a transaction stops on what was thrown.
+/// How an exception stops a transaction.
 #[cold]
 pub(super) fn stop(thrown: &Thrown, during: TransactionPhase<'_>, product: &Product) -> Stop {
     if let Some(cause) = conflict(thrown, product) {
@@ -39,17 +39,17 @@ pub(super) fn stop(thrown: &Thrown, during: TransactionPhase<'_>, product: &Prod
         failure.kind,
         FailureKind::Connection | FailureKind::Storage | FailureKind::DiskFull
     );
-    // A commit whose answer was lost may have been done.
+    // A commit whose answer was lost may have been executed.
     if commits && lost { Stop::Unknown(Box::new(failure)) } else { failure.into() }
 }
 
-/// A failure outside transactions.
+/// A failure outside of transactions.
 pub(super) fn outside(thrown: &Thrown, doing: &str, product: &Product) -> Failure {
     let what = format!("{} could not {doing}: {thrown}", product.name);
     Failure::new(kind(thrown), what)
 }
 
-/// True if a row of that key is there already.
+/// True if a row with that key exists already.
 pub(super) fn is_duplicate(thrown: &Thrown) -> bool {
     thrown.state.starts_with("23505") || (thrown.state == "23000" && thrown.code == 1062)
 }
@@ -74,7 +74,7 @@ fn conflict(thrown: &Thrown, product: &Product) -> Option<Cause> {
     };
     let known = product.conflicts.iter().chain(&CONFLICTS);
     let known = known.clone().find(is).map(|(_, _, cause)| *cause);
-    // Whatever else rolls a transaction back may be tried again; 40003 says that its end is unknown.
+    // Any other error that rolls a transaction back may be retried; with 40003 its outcome is unknown.
     let class = thrown.state.starts_with("40") && thrown.state != "40003";
     let derby_closed = thrown.state.starts_with("40XD") || thrown.state.starts_with("40XT");
     known.or((class && !derby_closed).then_some(Cause::Serialization))
@@ -115,8 +115,8 @@ mod tests {
     }
 
     #[test]
-    fn conflicts_are_told_by_cause() {
-        for (product, state, code, wanted) in [
+    fn conflict_codes_map_to_their_cause() {
+        for (product, state, code, expected) in [
             (&DERBY, "40001", 30_000, Cause::Deadlock),
             (&DERBY, "40XL1", 30_000, Cause::Locked),
             (&DERBY, "40XL2", 30_000, Cause::Locked),
@@ -135,15 +135,15 @@ mod tests {
             let got = of(product, state, code);
             let name = product.name;
             assert!(
-                matches!(got, Stop::Conflict(cause) if cause == wanted),
+                matches!(got, Stop::Conflict(cause) if cause == expected),
                 "{name} {state} {code}: {got:?}"
             );
         }
     }
 
     #[test]
-    fn failures_are_told_by_kind() {
-        for (state, wanted) in [
+    fn failure_codes_map_to_their_kind() {
+        for (state, expected) in [
             ("08006", FailureKind::Connection),
             ("57P01", FailureKind::Connection),
             ("53100", FailureKind::DiskFull),
@@ -157,7 +157,7 @@ mod tests {
             let Stop::Failed(failure) = of(&OTHER, state, 0) else {
                 panic!("{state} fails");
             };
-            assert_eq!(failure.kind, wanted, "{state}");
+            assert_eq!(failure.kind, expected, "{state}");
         }
         assert!(is_duplicate(&thrown("23505", 0)) && is_duplicate(&thrown("23000", 1062)));
         assert!(!is_duplicate(&thrown("23503", 0)));

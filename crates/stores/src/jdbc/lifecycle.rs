@@ -1,8 +1,10 @@
-//! The life of a database: made or opened again, started, closed, removed or left.
+//! The life cycle of a database: created or reopened, started, closed, removed or kept.
 //!
-//! 1. An embedded database stands in a directory of ours from `claim` on; connecting makes it and starts it.
-//! 2. What could not be removed may be removed again: the state says so until it is done.
-//! 3. Only what this target has made or opened is closed, since closing would open it.
+//! 1. An embedded database is in a managed directory from `claim` on; connecting creates it and starts
+//!    it.
+//! 2. A failed removal may be repeated: the state records that until it is done.
+//! 3. Only a database that this target has created or opened is closed, since closing another one would
+//!    open it.
 
 use super::jvm::{Java, Thrown, given, methods};
 use super::location::DatabaseLocation;
@@ -16,18 +18,18 @@ use std::io;
 use std::path::Path;
 use syncline_contract::{Durability, Failure, FailureKind, Plan, Target, TargetResult};
 
-/// Properties of the JVM belong to the whole process, so that one database starts at a time.
+/// Properties of the JVM belong to the whole process, so only one database starts at a time.
 static STARTING: Mutex<()> = Mutex::new(());
 
 impl Jdbc {
     pub(super) fn of_directory(&self, result: io::Result<()>) -> TargetResult<()> {
         result.map_err(|error| {
-            let what = format!("{} could not be made: {error}", self.product.name);
+            let what = format!("{} could not be created: {error}", self.product.name);
             Failure::new(FailureKind::Storage, what)
         })
     }
 
-    /// Takes the directory of an embedded database, or says whose it is.
+    /// Claims the directory of an embedded database, or returns why not.
     pub(super) fn claim(&self) -> TargetResult<()> {
         match &self.place {
             DatabaseLocation::Directory { directory, .. } => self.of_directory(directory.claim()),
@@ -45,7 +47,7 @@ impl Jdbc {
             DatabaseLocation::Server { schema, .. } => {
                 let mut connection = self.bare()?;
                 let made = managed_schema::make_schema(&mut connection, self.product, schema);
-                made.map_err(|thrown| self.failure(&thrown, &format!("make schema {schema}")))?;
+                made.map_err(|thrown| self.failure(&thrown, &format!("create schema {schema}")))?;
             }
         }
         let mut connection = self.connection()?;
@@ -53,14 +55,14 @@ impl Jdbc {
             let made = connection.execute(&statement);
             made.map_err(|thrown| self.failure(&thrown, &format!("execute {statement}")))?;
         }
-        let said = reported_settings::said(self, &mut connection)?;
+        let reported_durability = reported_settings::reported_durability(self, &mut connection)?;
         match self.asked() {
-            Some(asked) if asked != said.durability => {
+            Some(asked) if asked != reported_durability.durability => {
                 let what = format!(
-                    "{} was asked for durability {}, but {}",
+                    "the URL sets durability={1} for {0}, but {2}",
                     self.product.name,
                     asked.word(),
-                    said.evidence
+                    reported_durability.evidence
                 );
                 Err(Failure::new(FailureKind::Storage, what))
             }
@@ -68,7 +70,8 @@ impl Jdbc {
         }
     }
 
-    /// Starts an embedded database, which connecting makes where there is none, and executes statements.
+    /// Starts an embedded database, which connecting creates if it does not exist, and executes
+    /// statements.
     fn start(
         &self,
         embedded: &Embedded,
@@ -102,7 +105,7 @@ impl Jdbc {
                 closed.map_err(|thrown| self.failure(&thrown, "be closed"))
             }
             Close::Connecting(url) => {
-                // That it is closed is said by throwing.
+                // It reports by an exception that it is closed.
                 let driver = self.driver()?;
                 drop(driver.connect(&mut Java::attach()?, &url(directory), &[]));
                 Ok(())
@@ -110,12 +113,14 @@ impl Jdbc {
         }
     }
 
-    /// Removes what this target has made or opened. Where that fails, it may be tried again.
+    /// Removes the database that this target has created or opened. After a failure, it may be tried
+    /// again.
     pub(super) fn removed(&self) -> TargetResult<()> {
         let mut closed = Ok(());
         match &self.place {
             DatabaseLocation::Directory { directory, embedded, .. } => {
-                // What cannot be closed goes all the same: closed again later, it would be made again.
+                // One that cannot be closed is removed anyway: closing it again later would create it
+                // again.
                 closed = self.stop(embedded, directory.path());
                 directory.remove().map_err(|error| {
                     let what = format!("{} could not be removed: {error}", self.product.name);
@@ -139,11 +144,11 @@ impl Jdbc {
         closed
     }
 
-    /// Starts the database that stands in our directory, if it does, and looks for a plan's tables.
+    /// Starts the database in our directory, if there is one, and checks for a plan's tables.
     pub(super) fn open_again(&self, plan: &Plan) -> TargetResult<bool> {
         let DatabaseLocation::Directory { directory, embedded, durability, .. } = &self.place
         else {
-            let what = format!("{} cannot be opened again", self.name());
+            let what = format!("{} cannot be reopened", self.name());
             return Err(Failure::new(FailureKind::Limit, what));
         };
         let adopted = directory.adopt();
@@ -153,31 +158,31 @@ impl Jdbc {
         })?;
         let mut files = embedded.files.iter();
         if !adopted || !files.any(|name| directory.path().join(name).exists()) {
-            directory.let_go();
+            directory.release();
             return Ok(false);
         }
         self.state().opened = true;
         self.start(embedded, *durability, &[])?;
-        // What other tables there are shows by what cannot be prepared.
+        // A table that differs is detected when its statements are prepared.
         Operations::prepare(&mut self.connection()?, self.product, plan)?;
         Ok(true)
     }
 
-    /// Closes a database in our directory and leaves it there. One that was refused was not opened, and
+    /// Closes a database in our directory and keeps it. One that was refused was not opened, and
     /// closing would open it.
     pub(super) fn leave(&self) -> TargetResult<()> {
         if let DatabaseLocation::Directory { directory, embedded, .. } = &self.place {
             if self.is_ours() {
                 self.stop(embedded, directory.path())?;
             }
-            directory.let_go();
+            directory.release();
         }
         let mut state = self.state();
         (state.made, state.opened) = (false, false);
         Ok(())
     }
 
-    /// True if this target has made or opened the database.
+    /// True if this target has created or opened the database.
     pub(super) fn is_ours(&self) -> bool {
         let state = self.state();
         state.made || state.opened

@@ -1,4 +1,4 @@
-//! The bulk path: batches of JDBC, committed when the load returns.
+//! The bulk path: JDBC batches, committed when the load returns.
 
 use super::connection::Connection;
 use super::failure::{outside, stop};
@@ -11,7 +11,7 @@ use syncline_contract::{
     Failure, FailureKind, KeyGivenBy, Kind, Plan, Rows, Stop, Table, TableId, TargetResult, Value,
 };
 
-/// Rows that one batch of a driver holds.
+/// How many rows one batch of a driver has.
 const BATCH_ROWS: usize = 1_000;
 
 /// How the tables of a plan are loaded.
@@ -25,7 +25,8 @@ pub(super) struct Loads {
 struct Loading {
     insert: Prepared,
     kinds: Vec<Kind>,
-    /// The column whose counting must go on behind what was loaded, and the statement that says where.
+    /// The generated key column that must continue after the loaded keys, and the statement that sets
+    /// it.
     restart: Option<(usize, String)>,
 }
 
@@ -61,7 +62,7 @@ impl Loads {
         let loading = &mut self.tables[table.0];
         let misfit = |row: syncline_contract::Row<'_>| other_scale(&loading.kinds, row.values());
         if batch.iter().any(misfit) {
-            let what = "a row to be loaded holds a decimal of another scale than its column";
+            let what = "a row to load holds a decimal whose scale differs from its column's";
             return Err(Failure::new(FailureKind::Statement, what).into());
         }
         let loaded = loading.load(connection, batch);

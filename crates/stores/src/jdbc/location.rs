@@ -1,5 +1,5 @@
-//! Where the database stands: in a directory of its own that is ours alone, in memory, or on a server,
-//! where a schema of our own keeps what is ours apart.
+//! The location of the database: in a managed directory, in memory, or on a server, where only a managed
+//! schema is used.
 
 use super::product::{Embedded, Product};
 use super::settings::{LISTING, Settings};
@@ -9,7 +9,7 @@ use crate::server::{Address, AddressForm, Host, SchemaName};
 use crate::url::Url;
 use syncline_contract::{Durability, LogLocation};
 
-/// Where the database stands, and the URL by which the driver reaches it.
+/// The location of the database, and the URL with which the driver connects.
 #[derive(Debug)]
 pub(super) enum DatabaseLocation {
     /// Embedded, on disk.
@@ -25,11 +25,11 @@ pub(super) enum DatabaseLocation {
     Server { address: Address, schema: SchemaName, url: String },
 }
 
-/// What a user may not give an embedded database: it would leave files that nobody removes.
+/// Attributes that an embedded database may not have: they would leave files that are never removed.
 const ELSEWHERE: [&str; 3] = ["logdevice", "createfrom", "restorefrom"];
 
 impl DatabaseLocation {
-    /// Of a URL; touches nothing.
+    /// From a URL; changes nothing.
     pub(super) fn of(
         url: &Url,
         product: &'static Product,
@@ -56,7 +56,7 @@ impl DatabaseLocation {
         }
     }
 
-    /// The URL for the driver. It may hold what its user put into it: it is never shown.
+    /// The URL for the driver. It may contain secrets of the user: it is never shown.
     pub(super) fn url(&self) -> &str {
         match self {
             DatabaseLocation::Directory { url, .. }
@@ -65,12 +65,12 @@ impl DatabaseLocation {
         }
     }
 
-    /// Where the log goes, of a database in this process.
+    /// The log's location, for a database in this process.
     pub(super) fn log_place(&self) -> Option<LogLocation> {
         match self {
             DatabaseLocation::Directory { directory, .. } => Some(directory.log_place()),
             DatabaseLocation::Memory { .. } => {
-                Some(LogLocation::Nowhere("it keeps no log".to_owned()))
+                Some(LogLocation::Nowhere("it has no log".to_owned()))
             }
             DatabaseLocation::Server { .. } => None,
         }
@@ -115,7 +115,7 @@ fn in_directory(
     if !embedded.words.contains(&durability) {
         let can: Vec<_> = embedded.words.iter().map(|word| word.word()).collect();
         return Err(refused(format!(
-            "durability={}: an embedded {} can do {}",
+            "durability={}: an embedded {} supports {}",
             durability.word(),
             product.name,
             can.join(" and ")
@@ -128,7 +128,7 @@ fn in_directory(
         if ELSEWHERE.contains(&name.as_str()) {
             return Err(refused(format!("{name}, which would leave files elsewhere")));
         }
-        // It is made anyway.
+        // The database is created in any case.
         if name != "create" {
             own.push(';');
             own.push_str(attribute);
@@ -146,10 +146,10 @@ fn on_server(url: &Url, product: &'static Product, rest: &str) -> Result<Databas
     let word = word.split(':').next().unwrap_or_default();
     let malformed = |why| Error::Malformed { url: url.text.clone(), why, form: LISTING.form };
     if word.is_empty() {
-        return Err(malformed("it names no product"));
+        return Err(malformed("it does not name a product"));
     }
-    // What stands before the two slashes is the driver's; what follows is read as every server's
-    // address, so that user and password are found, hidden and handed over apart.
+    // The part before the two slashes belongs to the driver; the rest is parsed like every server's
+    // address, so that user and password are found, hidden and passed separately.
     let raw = url.raw_path.as_deref().unwrap_or_default();
     let (before, after) = raw.split_once("//").unwrap_or((raw, ""));
     let end = after.find(['/', ';', ',']).unwrap_or(after.len());
@@ -168,7 +168,7 @@ fn on_server(url: &Url, product: &'static Product, rest: &str) -> Result<Databas
         address.user = Some(user.to_owned());
     }
     if let Host::Socket(_) = address.host {
-        return Err(malformed("JDBC reaches no server through a Unix socket"));
+        return Err(malformed("JDBC cannot connect through a Unix socket"));
     }
     let url = if raw.contains("//") {
         format!("jdbc:{before}//{bare}{behind}")

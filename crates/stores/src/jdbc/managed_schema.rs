@@ -1,14 +1,14 @@
-//! What is ours on a server: a schema of its own, marked, and dropped with what stands in it; and who
-//! else works there.
+//! The managed schema on a server: created with a mark, and dropped with its tables; and the other
+//! sessions there.
 
 use super::connection::Connection;
 use super::jvm::Thrown;
 use super::product::{Product, Users};
 use super::target::Jdbc;
-use crate::server::{FAREWELL_LOOKS, FAREWELL_PAUSE, LIVE, MARK, SchemaName, counted};
+use crate::server::{LIVE, MARK, SESSION_END_CHECKS, SESSION_END_PAUSE, SchemaName, counted};
 use syncline_contract::{Failure, FailureKind, TargetResult};
 
-/// The table that marks a schema as ours.
+/// The table that marks a schema as managed.
 const MARKING: &str = "syncline_mark";
 
 fn quoted(product: &Product, name: &str) -> String {
@@ -21,7 +21,7 @@ fn inside(product: &Product, schema: &SchemaName, table: &str) -> String {
     format!("{schema}.{}", quoted(product, table))
 }
 
-/// The statements that make a schema of ours, marked.
+/// The statements that create a managed schema with its mark.
 pub(super) fn makes(product: &Product, schema: &SchemaName) -> Vec<String> {
     let marking = inside(product, schema, MARKING);
     let (before, after) = product.schema.make;
@@ -33,7 +33,7 @@ pub(super) fn makes(product: &Product, schema: &SchemaName) -> Vec<String> {
     ]
 }
 
-/// Makes a schema of ours, marked.
+/// Creates a managed schema with its mark.
 pub(super) fn make_schema(
     connection: &mut Connection,
     product: &Product,
@@ -43,7 +43,7 @@ pub(super) fn make_schema(
     statements.try_for_each(|statement| connection.execute(&statement))
 }
 
-/// Drops a schema of ours with every table in it, if it is there.
+/// Drops a managed schema with every table in it, if it exists.
 pub(super) fn remove_schema(
     connection: &mut Connection,
     product: &Product,
@@ -55,7 +55,7 @@ pub(super) fn remove_schema(
         return Ok(());
     }
     for table in connection.tables(schema.as_str(), is_catalog)? {
-        // The mark goes last, so that what a failure leaves is known as ours still.
+        // The mark is dropped last, so that the rest remains recognizable after a failure.
         if table != MARKING {
             let table = inside(product, schema, &table);
             connection.execute(&format!("DROP TABLE {table}"))?;
@@ -68,7 +68,7 @@ pub(super) fn remove_schema(
     connection.execute(&format!("{before}{name}{after}"))
 }
 
-/// Drops every schema that bears a name of ours and our mark; says which.
+/// Drops every schema that has a name of our form and our mark; returns their descriptions.
 pub(super) fn clean(connection: &mut Connection, product: &Product) -> Result<Vec<String>, Thrown> {
     let mut cleaned = Vec::new();
     for name in connection.schemas(product.schema.is_catalog)? {
@@ -87,7 +87,7 @@ pub(super) fn clean(connection: &mut Connection, product: &Product) -> Result<Ve
     Ok(cleaned)
 }
 
-/// Lets a session say which schema it uses, where only it can.
+/// Records the schema in the session, for products that cannot report it.
 pub(super) fn name_session(
     connection: &mut Connection,
     product: &Product,
@@ -99,7 +99,7 @@ pub(super) fn name_session(
     }
 }
 
-/// True if sessions use it, and still do when those of a killed run had time to go.
+/// True if sessions use it even after those of a killed run had time to end.
 fn is_used(
     connection: &mut Connection,
     product: &Product,
@@ -108,12 +108,12 @@ fn is_used(
     let Some(Users { counts: (before, after), .. }) = product.users else {
         return Ok(false);
     };
-    for _ in 0..FAREWELL_LOOKS {
+    for _ in 0..SESSION_END_CHECKS {
         let count = connection.cell(&format!("{before}{schema}{after}"))?;
         if count.as_deref() == Some("0") {
             return Ok(false);
         }
-        std::thread::sleep(FAREWELL_PAUSE);
+        std::thread::sleep(SESSION_END_PAUSE);
     }
     Ok(true)
 }
@@ -127,7 +127,7 @@ fn is_marked(
     if tables.iter().all(|table| table != MARKING) {
         return Ok(false);
     }
-    // In a schema of somebody else's the mark could be anything, also what runs with our rights.
+    // In a schema of another owner the mark could be anything, even code that runs with our rights.
     if let Some((before, after)) = product.owned {
         let count = connection.cell(&format!("{before}{schema}{after}"))?;
         if count.as_deref() != Some("1") {
@@ -139,7 +139,7 @@ fn is_marked(
     Ok(words.is_some_and(|words| words == MARK))
 }
 
-/// Refuses a server on which others work, unless the URL says that they may.
+/// Refuses a server that others use, unless the URL allows it.
 pub(super) fn refuse_others(target: &Jdbc, connection: &mut Connection) -> TargetResult<()> {
     let Some(asks) = target.product.others.filter(|_| !target.settings.live) else {
         return Ok(());
@@ -149,14 +149,14 @@ pub(super) fn refuse_others(target: &Jdbc, connection: &mut Connection) -> Targe
         return Ok(());
     }
     let what = format!(
-        "{} of others on {}: a run would disturb them, and they it; {LIVE}",
+        "{} of other clients on {}, which a run would disturb and which would distort its results; {LIVE}",
         counted(count.unsigned_abs(), "session"),
         target.product.name
     );
     Err(Failure::new(FailureKind::Limit, what))
 }
 
-/// How many connections the server has left; none if it does not say.
+/// How many connections the server has left; `None` if not reported.
 pub(super) fn free(target: &Jdbc, connection: &mut Connection) -> TargetResult<Option<usize>> {
     let Some(asks) = target.product.free else {
         return Ok(None);
@@ -167,10 +167,10 @@ pub(super) fn free(target: &Jdbc, connection: &mut Connection) -> TargetResult<O
 
 fn number(target: &Jdbc, connection: &mut Connection, asks: &str) -> TargetResult<i64> {
     let cell = connection.cell(asks);
-    let cell = cell.map_err(|thrown| target.failure(&thrown, &format!("answer {asks}")))?;
+    let cell = cell.map_err(|thrown| target.failure(&thrown, &format!("execute {asks}")))?;
     let number = cell.as_deref().and_then(|text| text.parse().ok());
     number.ok_or_else(|| {
-        let what = format!("{} answers no number to {asks}", target.product.name);
+        let what = format!("{} does not return a number for {asks}", target.product.name);
         Failure::new(FailureKind::Statement, what)
     })
 }

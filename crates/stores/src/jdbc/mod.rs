@@ -1,31 +1,32 @@
 //! Any store with a JDBC driver, through a JVM in this process.
 //!
-//! | file | what stands in it |
+//! | file | what it holds |
 //! |---|---|
 //! | `settings.rs` | the options of the URL |
-//! | `location.rs` | where the database stands: a directory of ours, memory, a server |
+//! | `location.rs` | the location of the database: a managed directory, memory, a server |
 //! | `jvm/` | the JVM: found, started once, called by cached method ids (the one `unsafe`) |
-//! | `driver.rs` | a driver's jar files on a class loader of their own, its object made directly |
-//! | `product/` | where products differ, as data: dialect, durability, conflicts, schemas |
-//! | `connection.rs` | a connection: opened, set, asked a few questions, closed |
+//! | `driver.rs` | a driver's jar files on a class loader of their own, its object created directly |
+//! | `product/` | the differences between products, as data: dialect, durability, conflicts, schemas |
+//! | `connection.rs` | a connection: opened, configured, queried, closed |
 //! | `prepared.rs` | a plan's operations as prepared statements |
 //! | `values.rs` | values in and out |
 //! | `load.rs` | the bulk path, by batches |
-//! | `failure.rs` | what Java throws as stops |
+//! | `failure.rs` | maps Java's exceptions to stops |
 //! | `session.rs` | a client |
 //! | `reported_settings.rs` | product, durability and isolation, read back |
-//! | `managed_schema.rs` | our schema on a server, who else works there |
-//! | `dry_run.rs` | what a run would do, said before |
-//! | `lifecycle.rs` | a database made or opened again, started, closed, removed or left |
-//! | `target.rs` | all of it as a target |
+//! | `managed_schema.rs` | the managed schema on a server, and the other sessions there |
+//! | `dry_run.rs` | what a run would do |
+//! | `lifecycle.rs` | a database created or reopened, started, closed, removed or kept |
+//! | `target.rs` | the target |
 //!
-//! Neither a build nor a start of the program needs Java; the first use of this target does. The program
-//! fetches no driver: its jar files are named in the URL. An embedded database takes a directory of its
-//! own, in which it is made and with which it goes; of a server only a schema of our own is touched.
+//! Neither a build nor a start of the program needs Java; the first use of this target does. The
+//! program fetches no driver: the URL names its jar files. An embedded database has a directory of its
+//! own, in which it is created and with which it is removed; on a server only a managed schema is
+//! touched.
 //!
-//! Durability of an embedded database is set and read back (the table stands in `product/mod.rs`); that
-//! of a server is read, and a word that it does not honour is refused before anything is made.
-//! Isolation is set on each connection and read back from it.
+//! Durability of an embedded database is set and read back (`product/mod.rs` has the table); that of a
+//! server is read, and a required durability that it does not provide is refused before anything is
+//! created. Isolation is set on each connection and read back from it.
 
 mod connection;
 mod driver;

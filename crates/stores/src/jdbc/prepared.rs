@@ -12,11 +12,11 @@ use syncline_contract::{
     Replies, Rows, Set, Stop, Table, TableId, TargetResult, Value,
 };
 
-/// One statement, prepared once.
+/// A statement, prepared once.
 #[derive(Debug)]
 pub(super) struct Prepared {
     statement: Shared,
-    /// For each placeholder, which of the given values it stands for, and that one's kind.
+    /// For each placeholder, the index of its value and that value's kind.
     places: Vec<(usize, Kind)>,
     texts: Vec<Texts>,
 }
@@ -35,7 +35,7 @@ impl Prepared {
         Ok(Prepared { statement: connection.prepare(&statement.text)?, places, texts })
     }
 
-    /// Gives its parameters, each by its place in the plan.
+    /// Sets its parameters, each by its position in the plan.
     #[inline]
     pub(super) fn bind<'v>(
         &mut self,
@@ -46,12 +46,12 @@ impl Prepared {
         let places = self.places.iter().zip(&mut self.texts);
         for (place, ((given, kind), texts)) in (1..).zip(places) {
             let (java, value) = (connection.java(), value(*given));
-            values::give(java, methods, &self.statement, place, *kind, value, texts)?;
+            values::set_parameter(java, methods, &self.statement, place, *kind, value, texts)?;
         }
         Ok(())
     }
 
-    /// Executes a write and says how many rows it changed.
+    /// Executes a write and returns how many rows it changed.
     #[inline]
     fn change(&mut self, connection: &mut Connection) -> Result<i32, Thrown> {
         let update = &connection.methods().prepared_update;
@@ -65,7 +65,7 @@ impl Prepared {
         connection.java().call::<Local>(&self.statement, query, &[])
     }
 
-    /// Adds what was bound last to the batch.
+    /// Adds the parameters that were bound last to the batch.
     pub(super) fn batch(&mut self, connection: &mut Connection) -> Result<(), Thrown> {
         let add = &connection.methods().prepared_add_batch;
         connection.java().call::<()>(&self.statement, add, &[])
@@ -78,16 +78,16 @@ impl Prepared {
     }
 }
 
-/// What one operation executes.
+/// The statements of one operation.
 #[derive(Debug)]
 enum Steps {
-    /// A read, with the kinds of its answer. If its last parameter is a limit, none is asked for zero
-    /// rows: SQL's standard makes that an error, and some products take it for no limit.
+    /// A read, with the kinds of its answer. If its last parameter is a limit, zero rows are never
+    /// requested: SQL's standard makes that an error, and some products treat it as no limit.
     Read { prepared: Prepared, answer: Vec<(Kind, bool)>, limited: bool },
     /// A write; true if it must change a row.
     Write(Prepared, bool),
-    /// A write that finds its row or does not, and an insert for when it did not. Of a table of nothing
-    /// but its key there is nothing to write, so that the first only reads.
+    /// A write that may find its row, and an insert for when it does not. A table that consists only of
+    /// its key has nothing to write, so the first statement only reads.
     Put { first: Prepared, reads: bool, insert: Prepared },
 }
 
@@ -126,7 +126,7 @@ impl Operations {
         !matches!(self.all[id.0].1, Steps::Read { .. })
     }
 
-    /// Executes an operation; a read's answer goes to the end of the replies. `whole` says that the
+    /// Executes an operation; a read's answer is appended to the replies. `whole` means that the
     /// operation is its own transaction.
     #[inline]
     pub(super) fn run(
@@ -138,7 +138,7 @@ impl Operations {
         replies: &mut Replies,
     ) -> Result<(), Stop> {
         if other_scale(&self.parameters[id.0], values.iter().copied()) {
-            return Err(self.refused(id, "was given a decimal of another scale"));
+            return Err(self.refused(id, "received a decimal whose scale differs from the plan's"));
         }
         let (operation, steps) = &mut self.all[id.0];
         let done = match steps {
@@ -157,7 +157,7 @@ impl Operations {
             }
             Steps::Put { first, reads, insert } => {
                 match put(first, *reads, insert, connection, values) {
-                    // Another has put the same key between the two.
+                    // Another transaction has inserted the same key between the two statements.
                     Err(thrown) if is_duplicate(&thrown) => {
                         return Err(Stop::Conflict(Cause::Serialization));
                     }
@@ -167,7 +167,7 @@ impl Operations {
         };
         match done {
             Ok(true) => Ok(()),
-            Ok(false) => Err(self.refused(id, "changed no row where its key names one")),
+            Ok(false) => Err(self.refused(id, "changed no row where its key identifies one")),
             Err(thrown) => {
                 let during = if whole && operation.action.writes() {
                     TransactionPhase::WholeTransaction(id, &operation.name)
@@ -244,7 +244,7 @@ fn put(
     insert.change(connection).map(drop)
 }
 
-/// True if a decimal is given with another number of digits than its place has.
+/// True if a decimal's scale differs from that of its parameter.
 pub(super) fn other_scale<'v>(kinds: &[Kind], values: impl Iterator<Item = Value<'v>>) -> bool {
     let mut pairs = values.zip(kinds);
     pairs.any(|pair| {
@@ -269,12 +269,12 @@ fn steps(
         let statement = statements.next();
         statement.map(|statement| Prepared::new(connection, &statement, &kinds))
     };
-    let first = next().expect("an operation is one statement or two")?;
+    let first = next().expect("an operation has one or two statements")?;
     if let Some(insert) = next() {
-        let Action::Put { table } = action else { unreachable!("only a put takes two statements") };
+        let Action::Put { table } = action else { unreachable!("only a put has two statements") };
         return Ok(Steps::Put {
             first,
-            reads: beside_key(&plan.tables()[table.0]).is_empty(),
+            reads: columns_outside_key(&plan.tables()[table.0]).is_empty(),
             insert: insert?,
         });
     }
@@ -291,8 +291,8 @@ fn steps(
     })
 }
 
-/// The statements of an operation, in the order in which they are executed; the second of two only if
-/// the first found no row. Their parameters are numbered as the operation's.
+/// The statements of an operation, in the order in which they are executed; the second one only if the
+/// first found no row. Their parameters are numbered as the operation's.
 pub(super) fn statements(product: &Product, plan: &Plan, action: &Action) -> Vec<Statement> {
     let row_lock = match action {
         Action::Scan { .. } => product.scan_lock,
@@ -309,10 +309,10 @@ pub(super) fn statements(product: &Product, plan: &Plan, action: &Action) -> Vec
     }
 }
 
-/// The statement by which a put finds its row, its parameters numbered as the put's.
+/// The statement with which a put finds its row, its parameters numbered as the put's.
 fn renumbered(sql: Sql<'_>, plan: &Plan, id: TableId) -> Statement {
     let table = &plan.tables()[id.0];
-    let rest = beside_key(table);
+    let rest = columns_outside_key(table);
     let action = if rest.is_empty() {
         Action::Get { table: id, columns: table.key.clone(), lock: Lock::None }
     } else {
@@ -324,12 +324,12 @@ fn renumbered(sql: Sql<'_>, plan: &Plan, id: TableId) -> Statement {
     for place in &mut statement.order {
         let column = table.key.iter().chain(&rest).nth(*place);
         let position = given.iter().position(|given| Some(given) == column);
-        *place = position.expect("a put gives every column of its table");
+        *place = position.expect("a put sets every column of its table");
     }
     statement
 }
 
-fn beside_key(table: &Table) -> Vec<ColumnId> {
+fn columns_outside_key(table: &Table) -> Vec<ColumnId> {
     let columns = table.inserted().into_iter();
     columns.filter(|column| !table.key.contains(column)).collect()
 }

@@ -1,4 +1,4 @@
-//! What the database says of itself: product, version, durability and isolation, read back.
+//! The settings that the database reports: product, version, durability and isolation, read back.
 
 use super::connection::Connection;
 use super::location::DatabaseLocation;
@@ -11,23 +11,24 @@ use syncline_contract::{
     LogLocation, ReportedSettings, Setting, StoreProcess, Target, TargetResult,
 };
 
-/// Everything, on a connection as a client's.
+/// All settings, read on a connection like a client's.
 pub(super) fn of(target: &Jdbc) -> TargetResult<ReportedSettings> {
     let mut connection = target.connection()?;
     let about = connection.about();
-    let about = about.map_err(|thrown| target.failure(&thrown, "say what it is"))?;
+    let about = about.map_err(|thrown| target.failure(&thrown, "report its version"))?;
     let level = target.level();
     let isolation = connection.isolate(level);
-    let isolation = isolation.map_err(|thrown| target.failure(&thrown, "say its isolation"))?;
-    let mut said = said(target, &mut connection)?;
-    said.settings.extend(chosen(target, level, isolation, about.driver));
+    let isolation =
+        isolation.map_err(|thrown| target.failure(&thrown, "report its isolation level"))?;
+    let mut reported_durability = reported_durability(target, &mut connection)?;
+    reported_durability.settings.extend(chosen(target, level, isolation, about.driver));
     Ok(ReportedSettings {
         product: about.product,
         version: about.version,
-        durability: said.durability,
-        durability_evidence: said.evidence,
+        durability: reported_durability.durability,
+        durability_evidence: reported_durability.evidence,
         isolation: level.isolation(),
-        settings: said.settings,
+        settings: reported_durability.settings,
     })
 }
 
@@ -59,8 +60,11 @@ fn chosen(target: &Jdbc, level: Level, read_back: i32, driver: String) -> [Setti
     ]
 }
 
-/// What a commit promises, as the product says it.
-pub(super) fn said(target: &Jdbc, connection: &mut Connection) -> TargetResult<DurabilityReport> {
+/// The durability of a commit, as the product reports it.
+pub(super) fn reported_durability(
+    target: &Jdbc,
+    connection: &mut Connection,
+) -> TargetResult<DurabilityReport> {
     let process = known(target.process());
     let (directory, log) = match &target.place {
         DatabaseLocation::Directory { directory, embedded, .. } => {
@@ -70,17 +74,17 @@ pub(super) fn said(target: &Jdbc, connection: &mut Connection) -> TargetResult<D
         }
         _ => (None, server_log(target, connection, process)),
     };
-    let said = (target.product.said)(&mut DurabilityQuery {
+    let reported_durability = (target.product.reported_durability)(&mut DurabilityQuery {
         connection,
         asked: target.asked(),
         directory: directory.as_deref(),
         log: log.as_deref(),
         process,
     });
-    said.map_err(|thrown| target.failure(&thrown, "say its durability"))
+    reported_durability.map_err(|thrown| target.failure(&thrown, "report its durability"))
 }
 
-/// Where a server's log goes.
+/// The location of a server's log.
 pub(super) fn log_place(
     target: &Jdbc,
     connection: &mut Connection,
@@ -88,14 +92,14 @@ pub(super) fn log_place(
 ) -> LogLocation {
     let Some(log) = server_log(target, connection, known(process)) else {
         let what = format!(
-            "{} does not say over JDBC where its log goes; --line RECORD names a probe made there",
+            "{} does not report over JDBC where its log is; --line RECORD names a probe made there",
             target.product.name
         );
         return LogLocation::Nowhere(what);
     };
     let word = LogSetting {
         directory: log.display().to_string(),
-        said_by: "asked by JDBC, or seen in its process",
+        said_by: "read through JDBC, or from its process",
     };
     place_of(process, target.product.name, &word)
 }

@@ -1,8 +1,8 @@
 //! A client: a connection of its own, on which every call blocks until it is done.
 //!
 //! A transaction of one operation runs in the driver's autocommit, so that it is committed when its
-//! `send` returns; any other ends by `commit`. A store that must be told to make a commit safe is told
-//! so before the commit is acknowledged.
+//! `send` returns; any other ends by `commit`. If a store needs a statement to make a commit durable,
+//! that is executed before the commit is acknowledged.
 
 use super::connection::Connection;
 use super::failure::stop;
@@ -15,17 +15,17 @@ use syncline_contract::{
     AccessPattern, Failure, FailureKind, OperationId, Replies, Rows, Session, Stop, TableId, Value,
 };
 
-/// A client's connection. Dropping it undoes what is open and closes it.
+/// A client's connection. Dropping it rolls back an open transaction and closes it.
 #[derive(Debug)]
 pub struct JdbcSession {
     pub(super) connection: Connection,
     pub(super) product: &'static Product,
     pub(super) operations: Operations,
     pub(super) loads: Loads,
-    /// What makes a commit safe, where the store does not by itself.
+    /// The statement that makes a commit durable, if the store needs one.
     pub(super) after_commit: Option<&'static str>,
     pub(super) replies: Replies,
-    pub(super) shape: AccessPattern,
+    pub(super) pattern: AccessPattern,
     /// True from the first operation of a transaction to its end.
     pub(super) started: bool,
     /// True if the transaction has written.
@@ -34,15 +34,15 @@ pub struct JdbcSession {
 
 impl JdbcSession {
     fn start(&mut self) -> Result<(), Stop> {
-        let single = self.shape == AccessPattern::Single;
+        let single = self.pattern == AccessPattern::Single;
         let set = self.connection.set_autocommit(single);
         set.map_err(|thrown| stop(&thrown, TransactionPhase::Begin, self.product))?;
         self.started = true;
         Ok(())
     }
 
-    /// Makes what was committed safe.
-    fn settle(&mut self) -> Result<(), Thrown> {
+    /// Makes a commit durable.
+    fn make_durable(&mut self) -> Result<(), Thrown> {
         match self.after_commit {
             Some(statement) if self.wrote => self.connection.execute(statement),
             _ => Ok(()),
@@ -50,17 +50,17 @@ impl JdbcSession {
     }
 
     fn committed(&mut self) -> Result<(), Thrown> {
-        if self.shape != AccessPattern::Single {
+        if self.pattern != AccessPattern::Single {
             self.connection.commit()?;
         }
-        self.settle()
+        self.make_durable()
     }
 }
 
 impl Session for JdbcSession {
     #[inline]
-    fn begin(&mut self, shape: AccessPattern) {
-        self.shape = shape;
+    fn begin(&mut self, pattern: AccessPattern) {
+        self.pattern = pattern;
         self.started = false;
         self.wrote = false;
         self.replies.clear();
@@ -72,14 +72,14 @@ impl Session for JdbcSession {
             self.start()?;
         }
         self.wrote |= self.operations.writes(operation);
-        let whole = self.shape == AccessPattern::Single;
+        let whole = self.pattern == AccessPattern::Single;
         let (connection, replies) = (&mut self.connection, &mut self.replies);
         self.operations.run(connection, operation, values, whole, replies)
     }
 
     #[inline]
     async fn receive(&mut self) -> Result<&Rows, Stop> {
-        self.replies.receive().ok_or_else(nothing_asked)
+        self.replies.receive().ok_or_else(no_operation_pending)
     }
 
     #[inline]
@@ -96,7 +96,7 @@ impl Session for JdbcSession {
         self.started = false;
         self.replies.clear();
         if !self.connection.is_autocommit() {
-            // If the rollback fails the connection is lost, and the next operation says so.
+            // If the rollback fails the connection is lost, and the next operation returns an error.
             drop(self.connection.rollback());
         }
     }
@@ -106,11 +106,11 @@ impl Session for JdbcSession {
         let loaded = self.loads.load(&mut self.connection, table, batch);
         let loaded = loaded.and_then(|()| {
             self.wrote = true;
-            let settled = self.settle();
+            let settled = self.make_durable();
             settled.map_err(|thrown| stop(&thrown, TransactionPhase::Load, self.product))
         });
         if loaded.is_err() {
-            // The load's own error says what happened; one of the rollback would only hide it.
+            // The load's own error is the one to report; one of the rollback would only hide it.
             drop(self.connection.rollback());
         }
         loaded
@@ -118,7 +118,7 @@ impl Session for JdbcSession {
 }
 
 #[cold]
-fn nothing_asked() -> Stop {
-    let what = "no question waits for an answer";
+fn no_operation_pending() -> Stop {
+    let what = "no operation is waiting for an answer";
     Failure::new(FailureKind::Statement, what).into()
 }

@@ -1,5 +1,5 @@
-//! The options of a `jdbc:` URL. What the driver itself takes stands where the driver wants it: in the
-//! attributes of its own URL (`;create=true`), or as `property.NAME=VALUE`.
+//! The options of a `jdbc:` URL. Options of the driver itself are given as the driver expects them: in
+//! the attributes of its own URL (`;create=true`), or as `property.NAME=VALUE`.
 
 use crate::error::Error;
 use crate::path;
@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 use syncline_contract::{Durability, Isolation, OptionListing};
 
-/// How far transactions are kept apart, in JDBC's words.
+/// The isolation level, in JDBC's terms.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Level {
     /// `TRANSACTION_READ_COMMITTED`.
@@ -21,7 +21,7 @@ pub enum Level {
 }
 
 impl Level {
-    /// Every level offered here.
+    /// Every supported level.
     pub const ALL: [Level; 3] = [Level::ReadCommitted, Level::RepeatableRead, Level::Serializable];
 
     /// The word of the option.
@@ -42,7 +42,7 @@ impl Level {
         }
     }
 
-    /// What the laboratory calls it.
+    /// The level in the contract's terms.
     pub(super) fn isolation(self) -> Isolation {
         match self {
             Level::ReadCommitted => Isolation::ReadCommitted,
@@ -52,29 +52,29 @@ impl Level {
     }
 }
 
-/// Everything that a URL chooses but the database.
+/// All settings of a URL except the database.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Settings {
     /// The driver's jar files.
     pub jars: Vec<PathBuf>,
-    /// The driver's class; none if its jars name it.
+    /// The driver's class; `None` if its jars list it.
     pub class: Option<String>,
-    /// What a commit must promise; none for whatever the database does as it stands.
+    /// The required durability; `None` accepts the database's own.
     pub durability: Option<Durability>,
-    /// How far transactions are kept apart; none for the product's usual one.
+    /// The isolation level; `None` for the product's default.
     pub isolation: Option<Level>,
-    /// True if others may work on the server meanwhile.
+    /// True if other sessions may be active during the run.
     pub live: bool,
-    /// How long a server may take to let us in and to answer the questions before a run.
+    /// How long a server may take to accept a connection and to answer the queries before a run.
     pub connect_timeout: Duration,
-    /// What the driver is given beside the URL, user and password excepted.
+    /// Further properties for the driver, except user and password.
     pub properties: Vec<(String, String)>,
 }
 
-/// What begins the name of an option that is the driver's.
+/// The prefix of options for the driver.
 const PROPERTY: &str = "property.";
 
-/// What `syncline list targets` shows.
+/// The entry in `syncline list targets`.
 pub(crate) const LISTING: &Listing = &Listing {
     name: "jdbc",
     what: "any store with a JDBC driver, through a JVM in this process",
@@ -84,35 +84,35 @@ pub(crate) const LISTING: &Listing = &Listing {
             name: "driver",
             takes: "paths of jar files, with colons between them",
             default: "none: it must be given",
-            meaning: "where the driver is; this program fetches none",
+            meaning: "the driver's files; this program does not fetch drivers",
         },
         OptionListing {
             name: "class",
             takes: "the name of a Java class",
-            default: "what the jars themselves name",
+            default: "the class that the jars list",
             meaning: "the driver's class",
         },
         OptionListing {
             name: "durability",
-            takes: "none, os, data or full, as the product can",
+            takes: "none, os, data or full, if the product supports it",
             default: "the database's own",
-            meaning: "what a commit promises",
+            meaning: "the durability of a commit",
         },
         OptionListing {
             name: "isolation",
             takes: "read_committed, repeatable_read or serializable",
-            default: "read_committed; of HSQLDB serializable",
-            meaning: "how far transactions are kept apart",
+            default: "read_committed; serializable for HSQLDB",
+            meaning: "isolation of transactions",
         },
         OptionListing {
             name: "user",
             takes: "a name",
             default: "the driver's",
-            meaning: "who connects to a server",
+            meaning: "the user who logs in to a server",
         },
         OptionListing {
             name: "password",
-            takes: "a password, or ${NAME} of the environment",
+            takes: "a password, or ${NAME} from the environment",
             default: "SYNCLINE_PASSWORD, or none",
             meaning: "the password, which is never shown",
         },
@@ -128,13 +128,13 @@ pub(crate) const LISTING: &Listing = &Listing {
             name: "property.NAME",
             takes: "any value",
             default: "none",
-            meaning: "handed to the driver as its property NAME",
+            meaning: "passed to the driver as its property NAME",
         },
     ],
 };
 
 impl Settings {
-    /// What a URL's options choose; refuses what is not listed, and a URL without a driver.
+    /// Parses a URL's options; refuses unknown ones, and a URL without a driver.
     pub(super) fn parse(url: &Url) -> Result<Settings, Error> {
         let (properties, ours): (Vec<_>, Vec<_>) =
             url.pairs.iter().cloned().partition(|(name, _)| name.starts_with(PROPERTY));
@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn options_are_taken_and_the_drivers_own_are_handed_on() {
+    fn options_are_parsed_and_the_drivers_own_are_passed_on() {
         let url = "jdbc:x:y?driver=/a.jar:/b.jar&class=c.D&durability=data&isolation=serializable\
                    &property.ssl=true";
         let settings = parse(url).unwrap();
@@ -195,8 +195,8 @@ mod tests {
             ("jdbc:derby:x?driver=a&speed=1", "no option \"speed\""),
             ("jdbc:derby:x?driver=a&durability=much", "takes none, os, data or full"),
         ] {
-            let said = parse(url).unwrap_err();
-            assert!(said.contains(words), "{url}: {said}");
+            let message = parse(url).unwrap_err();
+            assert!(message.contains(words), "{url}: {message}");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! A database with a JDBC driver as a target: met, made, connected to, removed.
+//! A database with a JDBC driver as a target: checked, created, connected to, removed.
 
 use super::connection::Connection;
 use super::driver::Driver;
@@ -37,33 +37,33 @@ pub struct Jdbc {
     state: Mutex<State>,
 }
 
-/// What is known of the database by now.
+/// The current state of the database.
 #[derive(Debug, Default)]
 pub(super) struct State {
-    /// True from a `create` that began to the `remove` or `keep` that ended it.
+    /// True from the start of a `create` to the `remove` or `keep` that ended it.
     pub(super) made: bool,
     /// True from a `reopen` to the `remove` or `keep` that ended it.
     pub(super) opened: bool,
-    /// Of a server, since it was met.
-    met: Option<ServerInfo>,
+    /// The facts about a server, after the preflight check.
+    server_info: Option<ServerInfo>,
 }
 
-/// What a server was found to be.
+/// The facts about a server.
 #[derive(Clone, Debug)]
 pub(super) struct ServerInfo {
     process: StoreProcess,
     log_place: LogLocation,
-    /// How many connections it has left for us; none if it does not say.
+    /// How many connections it has left; `None` if not reported.
     free: Option<usize>,
 }
 
-/// How long finding and dropping what killed runs left may take.
+/// The time limit for finding and dropping the schemas of killed runs.
 const CLEANED_WITHIN: Duration = Duration::from_mins(10);
 
-/// How often an empty request is timed.
+/// The number of empty requests that are timed.
 const ROUND_TRIPS: usize = 200;
 
-/// Opens what a `jdbc:` URL names; touches nothing yet.
+/// Opens the target that a `jdbc:` URL names, without connecting.
 pub(crate) fn open(url: &Url) -> Result<Jdbc, Error> {
     let settings = Settings::parse(url)?;
     let word = url.path.as_deref().unwrap_or_default();
@@ -77,12 +77,12 @@ impl Jdbc {
         self.state.lock()
     }
 
-    /// How far transactions are kept apart.
+    /// The isolation level.
     pub(super) fn level(&self) -> Level {
         self.settings.isolation.unwrap_or(self.product.isolation)
     }
 
-    /// The word that an embedded database is made with.
+    /// The durability that an embedded database is created with.
     pub(super) fn asked(&self) -> Option<Durability> {
         match &self.place {
             DatabaseLocation::Directory { durability, .. } => Some(*durability),
@@ -125,7 +125,7 @@ impl Jdbc {
         properties
     }
 
-    /// A connection as the driver makes it.
+    /// Opens a connection without further settings.
     pub(super) fn bare(&self) -> TargetResult<Connection> {
         let (driver, java) = (self.driver()?, Java::attach()?);
         let opened = Connection::open(java, &driver, self.place.url(), &self.properties());
@@ -137,7 +137,7 @@ impl Jdbc {
         Ok(connection)
     }
 
-    /// A connection that keeps transactions apart as asked, and stands in our schema.
+    /// Opens a connection with the required isolation level and the managed schema.
     pub(super) fn connection(&self) -> TargetResult<Connection> {
         let mut connection = self.bare()?;
         let level = self.level();
@@ -145,7 +145,7 @@ impl Jdbc {
         let set = set.map_err(|thrown| self.failure(&thrown, "set its isolation"))?;
         if set != level.number() {
             let what = format!(
-                "{} was asked for isolation {}, but says JDBC's level {set} is in force",
+                "{}: isolation {} was set, but JDBC's level {set} is in force",
                 self.product.name,
                 level.word()
             );
@@ -160,7 +160,7 @@ impl Jdbc {
         Ok(connection)
     }
 
-    /// A failure outside transactions.
+    /// A failure outside of transactions.
     pub(super) fn failure(&self, thrown: &Thrown, doing: &str) -> Failure {
         let failure = outside(thrown, doing, self.product);
         let what = match &self.place {
@@ -173,7 +173,7 @@ impl Jdbc {
         Failure { what, ..failure }
     }
 
-    /// The generator of statements; what they name stands in the connection's own schema.
+    /// The generator of statements; names refer to the connection's default schema.
     pub(super) fn sql(&self) -> Sql<'static> {
         Sql { dialect: &self.product.dialect, schema: None }
     }
@@ -190,7 +190,7 @@ impl Jdbc {
 
     fn meet_server(&self) -> TargetResult<ServerInfo> {
         let DatabaseLocation::Server { address, .. } = &self.place else {
-            unreachable!("only a server is met")
+            unreachable!("only a server has a preflight check")
         };
         let process = match &address.host {
             Host::Tcp(_, port) if address.names_this_machine() => {
@@ -201,37 +201,38 @@ impl Jdbc {
         let mut connection = self.bare()?;
         managed_schema::refuse_others(self, &mut connection)?;
         let free = managed_schema::free(self, &mut connection)?;
-        let met = ServerInfo {
+        let server_info = ServerInfo {
             process,
             log_place: reported_settings::log_place(self, &mut connection, process),
             free,
         };
         if let Some(asked) = self.settings.durability {
-            // Who the server is, is part of the evidence.
-            self.state().met = Some(met.clone());
-            let said = reported_settings::said(self, &mut connection)?;
-            if said.durability != asked {
+            // The facts about the server are part of the reported settings.
+            self.state().server_info = Some(server_info.clone());
+            let reported_durability =
+                reported_settings::reported_durability(self, &mut connection)?;
+            if reported_durability.durability != asked {
                 let what = format!(
-                    "durability={} was asked for, but {}; this target changes no setting of a server",
+                    "the URL sets durability={}, but {}; this target does not change a server's settings",
                     asked.word(),
-                    said.evidence
+                    reported_durability.evidence
                 );
                 return Err(Failure::new(FailureKind::Limit, what));
             }
         }
-        Ok(met)
+        Ok(server_info)
     }
 
-    /// Does something with a server in a thread of its own, for no longer than that time and until the
-    /// program is asked to stop. A driver that is still waiting then is left to wait: whether it has
-    /// deadlines, and of which waits, differs from driver to driver.
+    /// Runs a function with a server in a thread of its own, for at most that time and until the
+    /// program is asked to stop. A driver that is still waiting then is abandoned: drivers differ in
+    /// which waits have deadlines.
     fn within<T: Send + 'static>(
         &self,
         limit: Duration,
         work: impl FnOnce(&Jdbc) -> TargetResult<T> + Send + 'static,
     ) -> TargetResult<T> {
         let DatabaseLocation::Server { address, schema, url } = &self.place else {
-            unreachable!("only a server is waited for")
+            unreachable!("only a server needs a time limit")
         };
         let target = Jdbc {
             product: self.product,
@@ -243,17 +244,17 @@ impl Jdbc {
             },
             state: Mutex::default(),
         };
-        let done = wire::aside(limit, move || Ok(work(&target)));
+        let done = wire::in_thread(limit, move || Ok(work(&target)));
         done.unwrap_or_else(|error| {
             let why = match error.kind() {
-                ErrorKind::TimedOut => format!("does not answer within {} ms", limit.as_millis()),
+                ErrorKind::TimedOut => format!("did not answer within {} ms", limit.as_millis()),
                 ErrorKind::Interrupted => {
                     "had not answered when this program was asked to stop".to_owned()
                 }
-                _ => format!("cannot be asked: {error}"),
+                _ => format!("cannot be reached: {error}"),
             };
             let what = format!(
-                "{} at {address} {why}; look whether it is a server of that protocol, and well",
+                "{} at {address} {why}; check that a working server of that protocol listens there",
                 self.product.name
             );
             Err(Failure::new(FailureKind::Connection, what))
@@ -261,8 +262,8 @@ impl Jdbc {
     }
 }
 
-/// The programs that serve a database by JDBC: servers written in Java, and those with a protocol of their
-/// own.
+/// The executables of servers that are used through JDBC: servers written in Java, and those with their
+/// own protocol.
 const PROGRAMS: [&str; 4] = ["java", "postgres", "mariadbd", "mysqld"];
 
 impl Target for Jdbc {
@@ -275,24 +276,24 @@ impl Target for Jdbc {
     }
 
     async fn meet(&self) -> TargetResult<()> {
-        // A driver that is not there is said before anything is measured.
+        // A missing driver is reported before anything is measured.
         self.driver()?;
         match &self.place {
             DatabaseLocation::Directory { directory, .. } => {
-                return self.of_directory(directory.look());
+                return self.of_directory(directory.check());
             }
             DatabaseLocation::Memory { .. } => return Ok(()),
             DatabaseLocation::Server { .. } => {}
         }
-        let met = self.within(self.settings.connect_timeout, Jdbc::meet_server)?;
-        self.state().met = Some(met);
+        let server_info = self.within(self.settings.connect_timeout, Jdbc::meet_server)?;
+        self.state().server_info = Some(server_info);
         Ok(())
     }
 
     fn capabilities(&self) -> Capabilities {
-        let free = self.state().met.as_ref().and_then(|met| met.free);
+        let free = self.state().server_info.as_ref().and_then(|server_info| server_info.free);
         Capabilities {
-            // One connection is ours, beside the clients'.
+            // The target itself uses one connection, in addition to the clients'.
             clients_max: free.map(|free| free.saturating_sub(1)),
             scans: true,
             indexes: true,
@@ -306,17 +307,20 @@ impl Target for Jdbc {
     }
 
     fn log_place(&self) -> LogLocation {
-        let met = || self.state().met.as_ref().map(|met| met.log_place.clone());
-        let place = self.place.log_place().or_else(met);
-        place.unwrap_or_else(|| LogLocation::Nowhere("not connected to the server yet".to_owned()))
+        let server_info =
+            || self.state().server_info.as_ref().map(|server_info| server_info.log_place.clone());
+        let place = self.place.log_place().or_else(server_info);
+        place.unwrap_or_else(|| {
+            LogLocation::Nowhere("the server has not been contacted yet".to_owned())
+        })
     }
 
     fn process(&self) -> StoreProcess {
         match self.place {
             DatabaseLocation::Server { .. } => {
                 let state = self.state();
-                let met = state.met.as_ref();
-                met.map_or(StoreProcess::REMOTE, |met| met.process)
+                let server_info = state.server_info.as_ref();
+                server_info.map_or(StoreProcess::REMOTE, |server_info| server_info.process)
             }
             _ => StoreProcess::InProcess,
         }
@@ -358,12 +362,12 @@ impl Target for Jdbc {
         if again {
             self.removed()?;
         }
-        // A directory that is refused is not ours: what stands in it is not opened, not even to be closed.
+        // A refused directory is unmanaged: its database is not opened, not even to be closed.
         self.claim()?;
         self.state().made = true;
         let made = self.make(plan);
         if made.is_err() {
-            // Its own error says what happened; what it left goes, as far as it goes.
+            // The first error is the one to report; what was created is removed if possible.
             drop(self.removed());
             self.state().made = false;
         }
@@ -411,7 +415,7 @@ impl Target for Jdbc {
             loads,
             after_commit,
             replies: Replies::default(),
-            shape: AccessPattern::Single,
+            pattern: AccessPattern::Single,
             started: false,
             wrote: false,
         })
@@ -426,14 +430,14 @@ impl Target for Jdbc {
 }
 
 impl Drop for Jdbc {
-    /// What was made goes with its target, also when a panic is what ends it; what was there before is
-    /// closed and stays.
+    /// Removes a database that was created with its target, also after a panic; one that existed before
+    /// is closed and kept.
     fn drop(&mut self) {
         let (made, opened) = {
             let state = self.state();
             (state.made, state.opened)
         };
-        // There is nobody left to tell; whoever wants to know removes or keeps it before.
+        // The error has no receiver here; a caller that needs it removes or keeps the database before.
         if made {
             drop(self.removed());
         } else if opened {

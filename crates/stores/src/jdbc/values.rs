@@ -1,4 +1,4 @@
-//! Values in and out: a parameter as Java takes it, a cell as Java gives it.
+//! Converts values: parameters for Java, and cells from Java.
 //!
 //! | kind | Java |
 //! |---|---|
@@ -8,8 +8,9 @@
 //! | text, bytes | `String`, `byte[]` |
 //! | timestamp | `java.sql.Timestamp`; the JVM's time zone is UTC, so nothing is shifted |
 //!
-//! A text that comes again as the same parameter is not made again: a Java text cannot change, so the
-//! one of before is given. A byte array can, and a store in this process may keep the one that it was
+//! A text that repeats as the same parameter is not converted again: Java strings are immutable, so the
+//! earlier object is reused. Byte arrays are mutable, and a store in this process may keep the passed
+//! array as its row, so each is created anew.
 //! given as its row, so that each is made anew.
 
 use super::jvm::{Java, Local, Methods, Shared, Thrown, given};
@@ -17,7 +18,7 @@ use jni::sys::jvalue;
 use std::collections::VecDeque;
 use syncline_contract::{Decimal, Kind, Rows, Value};
 
-/// SQL's numbers of types, for nulls.
+/// SQL's type numbers, for nulls.
 fn type_number(kind: Kind) -> i32 {
     match kind {
         Kind::Int => -5,           // BIGINT
@@ -29,12 +30,12 @@ fn type_number(kind: Kind) -> i32 {
     }
 }
 
-/// How many texts of one parameter are kept, and how many others may come before it is seen that they
-/// do not come again.
+/// How many texts of one parameter are cached, and after how many misses the cache is abandoned because
+/// texts do not repeat.
 const TEXTS: usize = 32;
 const MISSES_MAX: u32 = 256;
 
-/// The texts that one parameter was given lately, as Java has them.
+/// The recent texts of one parameter, as Java objects.
 #[derive(Debug, Default)]
 pub(super) struct Texts {
     kept: VecDeque<(String, Shared)>,
@@ -42,8 +43,8 @@ pub(super) struct Texts {
 }
 
 impl Texts {
-    /// Gives a text as parameter `place` of a statement.
-    fn give(
+    /// Sets a text as parameter `place` of a statement.
+    fn set_parameter(
         &mut self,
         java: &mut Java,
         methods: &Methods,
@@ -71,9 +72,9 @@ impl Texts {
     }
 }
 
-/// Gives a value as parameter `place`, from 1, of a statement.
+/// Sets a value as parameter `place`, from 1, of a statement.
 #[inline]
-pub(super) fn give(
+pub(super) fn set_parameter(
     java: &mut Java,
     methods: &Methods,
     statement: &Shared,
@@ -96,7 +97,7 @@ pub(super) fn give(
             let number = jvalue { d: number };
             java.call::<()>(statement, &methods.prepared_set_double, &[place, number])
         }
-        Value::Text(text) => texts.give(java, methods, statement, place, text),
+        Value::Text(text) => texts.set_parameter(java, methods, statement, place, text),
         Value::Bytes(bytes) => {
             let bytes = java.bytes(bytes)?;
             let set = &methods.prepared_set_bytes;
@@ -119,14 +120,14 @@ pub(super) fn give(
     }
 }
 
-/// Memory in which cells are read, reused from one to the next.
+/// Memory for reading cells, reused.
 #[derive(Debug, Default)]
 pub(super) struct Scratch {
     text: String,
     bytes: Vec<u8>,
 }
 
-/// Reads column `place`, from 1, of the row that a result stands at, to the end of some rows.
+/// Reads column `place`, from 1, of the current row of a result, and appends it to some rows.
 #[inline]
 pub(super) fn take(
     java: &mut Java,
@@ -173,7 +174,7 @@ pub(super) fn take(
             if decimal.is_null() {
                 Value::Null
             } else {
-                // Exact: what does not fit the scale, or 64 bits, is thrown.
+                // Exact: a value that does not fit the scale, or 64 bits, throws.
                 let digits = [jvalue { i: i32::from(scale) }];
                 let scaled = java.call::<Local>(&decimal, &methods.decimal_scaled, &digits)?;
                 let units = java.call::<Local>(&scaled, &methods.decimal_units, &[])?;

@@ -1,5 +1,5 @@
-//! Connection strings (`host=db password='a b'`) and URIs (`postgresql://app@db/shop?sslmode=require`),
-//! taken apart into parameters and values.
+//! Parses connection strings (`host=db password='a b'`) and URIs
+//! (`postgresql://app@db/shop?sslmode=require`) into parameters and values.
 
 use super::parameters::parameter;
 use crate::error::Error;
@@ -8,7 +8,7 @@ use syncline_contract::decoded;
 
 const SCHEMES: [&str; 2] = ["postgresql://", "postgres://"];
 
-/// True of what libpq would not take for the plain name of a database.
+/// True if libpq would not take the text for the plain name of a database.
 pub fn is_conninfo(text: &str) -> bool {
     is_uri(text) || text.contains('=')
 }
@@ -17,7 +17,8 @@ fn is_uri(text: &str) -> bool {
     SCHEMES.iter().any(|scheme| text.starts_with(scheme))
 }
 
-/// The parameters of a connection string or a URI, in order. Names that libpq does not know are refused.
+/// The parameters of a connection string or a URI, in order. Names that libpq does not have are
+/// refused.
 pub fn pairs(text: &str) -> Result<Vec<(String, String)>, Error> {
     let pairs = if is_uri(text) { of_uri(text) } else { of_string(text) };
     let pairs = pairs.map_err(|why| Error::Conninfo { why })?;
@@ -29,8 +30,9 @@ pub fn pairs(text: &str) -> Result<Vec<(String, String)>, Error> {
     }
 }
 
-/// Where the passwords of a connection string are, as byte ranges of their values with their quotes; none of
-/// a URI, whose passwords are found as those of any URL. What cannot be read behind a password belongs to it.
+/// The byte ranges of the passwords in a connection string, with their quotes; empty for a URI, whose
+/// passwords are found like those of any URL. If the text after a password is malformed, it counts as
+/// part of it.
 pub fn secrets(text: &str) -> Vec<Range<usize>> {
     if is_uri(text) {
         return Vec::new();
@@ -44,14 +46,15 @@ fn is_secret(name: &str) -> bool {
     name.to_ascii_lowercase().ends_with("password")
 }
 
-/// A parameter of a connection string, and where its value is.
+/// A parameter of a connection string, and the range of its value.
 struct Span {
     name: String,
     value: String,
     range: Range<usize>,
 }
 
-/// Of `name = value` separated by white space; quotes hold blanks, a backslash the sign behind it.
+/// Parses `name = value` pairs separated by white space; quotes enclose blanks, a backslash escapes the
+/// next character.
 fn of_string(text: &str) -> Result<Vec<(String, String)>, String> {
     let (spans, wrong) = spans(text);
     match wrong {
@@ -60,17 +63,18 @@ fn of_string(text: &str) -> Result<Vec<(String, String)>, String> {
     }
 }
 
-/// The parameters up to what is wrong, if something is.
+/// The parameters up to the first error, and that error.
 fn spans(text: &str) -> (Vec<Span>, Option<String>) {
     let mut spans: Vec<Span> = Vec::new();
     let mut rest = text.trim_start();
     while !rest.is_empty() {
-        let end = rest.find(|sign: char| sign == '=' || sign.is_whitespace());
+        let end = rest.find(|character: char| character == '=' || character.is_whitespace());
         let name = &rest[..end.unwrap_or(rest.len())];
         let after = rest[name.len()..].trim_start();
         let Some(after) = after.strip_prefix('=').filter(|_| !name.is_empty()) else {
-            // The word may be a part of a password, so it is not repeated, and hidden where one is before it.
-            let why = format!("an = is missing behind word {}", spans.len() + 1);
+            // The word may be a part of a password, so it is not repeated, and it is hidden if a
+            // password precedes it.
+            let why = format!("an = is missing after word {}", spans.len() + 1);
             if let Some(last) = spans.last_mut() {
                 last.range.end = text.len();
             }
@@ -78,49 +82,49 @@ fn spans(text: &str) -> (Vec<Span>, Option<String>) {
         };
         let after = after.trim_start();
         let begin = text.len() - after.len();
-        let (found, behind) = match value(after) {
-            Some((found, behind)) => (Some(found), behind),
+        let (found, remainder) = match value(after) {
+            Some((found, remainder)) => (Some(found), remainder),
             None => (None, ""),
         };
         let wrong = found.is_none();
         spans.push(Span {
             name: name.to_owned(),
             value: found.unwrap_or_default(),
-            range: begin..text.len() - behind.len(),
+            range: begin..text.len() - remainder.len(),
         });
         if wrong {
             let why = format!("the quote of the value of {name} does not end");
             return (spans, Some(why));
         }
-        rest = behind.trim_start();
+        rest = remainder.trim_start();
     }
     (spans, None)
 }
 
-/// A value or a field without its backslashes: each stands for the sign behind it.
+/// Removes the backslashes of a value or a field: each escapes the next character.
 pub fn unescaped(text: &str) -> String {
     let mut plain = String::new();
-    let mut signs = text.chars();
-    while let Some(sign) = signs.next() {
-        plain.extend(if sign == '\\' { signs.next() } else { Some(sign) });
+    let mut characters = text.chars();
+    while let Some(character) = characters.next() {
+        plain.extend(if character == '\\' { characters.next() } else { Some(character) });
     }
     plain
 }
 
-/// The value at the beginning of a text, and what stands behind it; none if its quote does not end.
+/// The value at the beginning of a text, and the text after it; `None` if its quote does not end.
 fn value(text: &str) -> Option<(String, &str)> {
     let (quoted, text) = match text.strip_prefix('\'') {
         Some(text) => (true, text),
         None => (false, text),
     };
     let mut value = String::new();
-    let mut signs = text.char_indices();
-    while let Some((at, sign)) = signs.next() {
-        match sign {
-            '\\' => value.extend(signs.next().map(|(_, next)| next)),
+    let mut characters = text.char_indices();
+    while let Some((at, character)) = characters.next() {
+        match character {
+            '\\' => value.extend(characters.next().map(|(_, next)| next)),
             '\'' if quoted => return Some((value, &text[at + 1..])),
-            _ if !quoted && sign.is_whitespace() => return Some((value, &text[at..])),
-            _ => value.push(sign),
+            _ if !quoted && character.is_whitespace() => return Some((value, &text[at..])),
+            _ => value.push(character),
         }
     }
     (!quoted).then_some((value, ""))
@@ -155,7 +159,7 @@ fn of_uri(text: &str) -> Result<Vec<(String, String)>, String> {
     for option in query.into_iter().flat_map(|query| query.split('&')) {
         let (name, value) = option.split_once('=').ok_or("a parameter has no value")?;
         let (name, value) = (decode(name)?, decode(value)?);
-        // JDBC's spelling, which libpq takes too.
+        // JDBC's form, which libpq accepts too.
         if name == "ssl" && value == "true" {
             pairs.push(("sslmode".to_owned(), "require".to_owned()));
         } else {
@@ -165,7 +169,8 @@ fn of_uri(text: &str) -> Result<Vec<(String, String)>, String> {
     Ok(pairs)
 }
 
-/// `host`, `host:port`, `[address]:port`; a list of hosts stays one text, which is refused later.
+/// Splits `host`, `host:port`, `[address]:port`; a list of hosts stays one text, which is refused
+/// later.
 fn host_and_port(text: &str) -> Result<(&str, &str), &'static str> {
     if let Some(rest) = text.strip_prefix('[') {
         let (host, port) = rest.split_once(']').ok_or("its [ has no ]")?;
@@ -186,8 +191,8 @@ mod tests {
 
     /// f06.
     #[test]
-    fn a_connection_string_or_a_uri_is_known_and_comes_apart() {
-        for (text, wanted) in [
+    fn connection_strings_and_uris_are_recognized_and_parsed() {
+        for (text, expected) in [
             ("host=db port=7 dbname=t", "host=<db> port=<7> dbname=<t>"),
             ("user = 'a b'  password='it\\'s \\\\'", "user=<a b> password=<it's \\>"),
             ("options='-c search_path=x'", "options=<-c search_path=x>"),
@@ -203,16 +208,16 @@ mod tests {
             ("postgresql://a:1,b:2/t", "host=<a:1,b:2> dbname=<t>"),
         ] {
             assert!(is_conninfo(text), "{text}");
-            assert_eq!(of(text).as_deref(), Ok(wanted), "{text}");
+            assert_eq!(of(text).as_deref(), Ok(expected), "{text}");
         }
         assert!(!is_conninfo("bench") && !is_conninfo("a-b c"));
     }
 
     /// A.E8.
     #[test]
-    fn what_is_wrong_with_a_connection_string_is_said_without_its_values() {
-        for (text, said) in [
-            ("host=db secret", "an = is missing behind word 2"),
+    fn errors_of_connection_strings_do_not_contain_values() {
+        for (text, expected) in [
+            ("host=db secret", "an = is missing after word 2"),
             ("password='secret", "the quote of the value of password"),
             ("colour=secret", "\"colour\" is not a parameter of libpq"),
             ("postgresql://a:secret@[::1/t", "its [ has no ]"),
@@ -221,14 +226,14 @@ mod tests {
             ("=secret", "an = is missing"),
         ] {
             let why = of(text).unwrap_err();
-            assert!(why.contains(said) && !why.contains("secret"), "{text}: {why}");
+            assert!(why.contains(expected) && !why.contains("secret"), "{text}: {why}");
         }
     }
 
     /// A.E8.
     #[test]
-    fn the_passwords_of_a_connection_string_are_found_whole() {
-        for (text, wanted) in [
+    fn passwords_of_connection_strings_are_found_completely() {
+        for (text, expected) in [
             ("host=db password=secret dbname=t", "secret"),
             ("password = 'sec ret'", "'sec ret'"),
             ("sslpassword=secret\\ x y=z", "secret\\ x"),
@@ -237,7 +242,7 @@ mod tests {
         ] {
             let found = secrets(text);
             assert_eq!(found.len(), 1, "{text}");
-            assert_eq!(&text[found[0].clone()], wanted, "{text}");
+            assert_eq!(&text[found[0].clone()], expected, "{text}");
         }
         assert!(secrets("postgresql://u:p@h/t").is_empty() && secrets("host=a").is_empty());
     }

@@ -1,15 +1,15 @@
 //! Every parameter of libpq, its environment variable, and what it means here.
 
-/// What a parameter does here.
+/// The effect of a parameter in this program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Effect {
-    /// It does what it does in libpq; in words how.
+    /// It does the same as in libpq; a description.
     Used(&'static str),
-    /// These values ask for what is done anyway; any other is refused, for that reason.
+    /// These values match what is done anyway; any other is refused, for that reason.
     Only(&'static [&'static str], &'static str),
     /// It is refused, for that reason.
     Refused(&'static str),
-    /// It changes nothing here, for that reason; a warning says so.
+    /// It is ignored, for that reason; a warning reports it.
     Ignored(&'static str),
 }
 
@@ -20,16 +20,16 @@ pub struct Parameter {
     pub name: &'static str,
     /// The environment variable that gives its default.
     pub variable: Option<&'static str>,
-    /// What it does here.
+    /// Its effect in this program.
     pub effect: Effect,
 }
 
-/// A variable of libpq's environment that is no parameter.
+/// A variable of libpq's environment that is not a parameter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Variable {
     /// Its name.
     pub name: &'static str,
-    /// What it does here.
+    /// Its effect in this program.
     pub effect: Effect,
 }
 
@@ -38,7 +38,7 @@ const NO_CLIENT_CERTIFICATE: &str = "client certificates are not built in";
 const NO_REVOCATION: &str = "revocation lists are not built in";
 const KEEPALIVE: &str = "connections have their own keepalive settings";
 const NAMED: &str =
-    "sessions are named after syncline and its process, by which other clients recognize them";
+    "sessions are named after syncline and its process, so that other clients recognize them";
 
 const fn used(name: &'static str, variable: &'static str, how: &'static str) -> Parameter {
     Parameter { name, variable: Some(variable), effect: Effect::Used(how) }
@@ -72,7 +72,11 @@ pub const PARAMETERS: &[Parameter] = &[
         "PGHOST",
         "a name, an address, or the directory of a Unix socket; several are refused",
     ),
-    used("hostaddr", "PGHOSTADDR", "the address to connect to; certificates are held to host"),
+    used(
+        "hostaddr",
+        "PGHOSTADDR",
+        "the address to connect to; certificates are verified against host",
+    ),
     used("port", "PGPORT", "the port, also of a Unix socket"),
     used("dbname", "PGDATABASE", "the database"),
     used("user", "PGUSER", "the user"),
@@ -80,10 +84,10 @@ pub const PARAMETERS: &[Parameter] = &[
     used(
         "passfile",
         "PGPASSFILE",
-        "the file of passwords, default ~/.pgpass; one that others may read is not read",
+        "the file of passwords, default ~/.pgpass; one that other users may read is ignored",
     ),
     used("service", "PGSERVICE", "parameters from the service file"),
-    used("options", "PGOPTIONS", "goes into the start-up packet of every session"),
+    used("options", "PGOPTIONS", "sent in the start-up packet of every session"),
     used("connect_timeout", "PGCONNECT_TIMEOUT", "seconds, at least 2; 0 waits for an hour"),
     used(
         "channel_binding",
@@ -107,23 +111,23 @@ pub const PARAMETERS: &[Parameter] = &[
         "sslnegotiation",
         "PGSSLNEGOTIATION",
         &["postgres"],
-        "TLS is asked for in PostgreSQL's way",
+        "TLS is requested in PostgreSQL's way",
     ),
     only("sslcompression", "PGSSLCOMPRESSION", &["0"], "TLS does not compress here"),
     only("sslcertmode", "PGSSLCERTMODE", &["disable", "allow"], NO_CLIENT_CERTIFICATE),
     only("sslsni", "PGSSLSNI", &["1"], "the host's name is always sent"),
-    only("requiressl", "PGREQUIRESSL", &["0"], "say sslmode=require"),
+    only("requiressl", "PGREQUIRESSL", &["0"], "use sslmode=require"),
     only(
         "ssl_min_protocol_version",
         "PGSSLMINPROTOCOLVERSION",
         &["TLSv1", "TLSv1.1", "TLSv1.2"],
-        "TLS 1.2 and 1.3 are spoken",
+        "TLS 1.2 and 1.3 are supported",
     ),
     only(
         "ssl_max_protocol_version",
         "PGSSLMAXPROTOCOLVERSION",
         &["TLSv1.3"],
-        "TLS 1.2 and 1.3 are spoken",
+        "TLS 1.2 and 1.3 are supported",
     ),
     only(
         "target_session_attrs",
@@ -135,7 +139,7 @@ pub const PARAMETERS: &[Parameter] = &[
     refused(
         "require_auth",
         "PGREQUIREAUTH",
-        "which log-in a server may ask for is not chosen here",
+        "restricting the server's log-in methods is not supported",
     ),
     refused("requirepeer", "PGREQUIREPEER", "the owner of a server's socket is not checked"),
     refused("sslcert", "PGSSLCERT", NO_CLIENT_CERTIFICATE),
@@ -167,19 +171,19 @@ pub const PARAMETERS: &[Parameter] = &[
     ignored("gssdelegation", Some("PGGSSDELEGATION"), NO_GSSAPI),
 ];
 
-/// The variables that are no parameters.
+/// The variables that are not parameters.
 pub const ENVIRONMENT: &[Variable] = &[
     Variable {
         name: "PGSERVICEFILE",
-        effect: Effect::Used("the file of services, default ~/.pg_service.conf"),
+        effect: Effect::Used("the service file, default ~/.pg_service.conf"),
     },
     Variable {
         name: "PGSYSCONFDIR",
         effect: Effect::Used("the directory of pg_service.conf for all users"),
     },
-    Variable { name: "PGDATESTYLE", effect: Effect::Used("goes into the start-up packet") },
-    Variable { name: "PGTZ", effect: Effect::Used("goes into the start-up packet") },
-    Variable { name: "PGGEQO", effect: Effect::Used("goes into the start-up packet") },
+    Variable { name: "PGDATESTYLE", effect: Effect::Used("sent in the start-up packet") },
+    Variable { name: "PGTZ", effect: Effect::Used("sent in the start-up packet") },
+    Variable { name: "PGGEQO", effect: Effect::Used("sent in the start-up packet") },
     Variable { name: "PGLOCALEDIR", effect: Effect::Ignored("messages are not translated") },
 ];
 

@@ -1,28 +1,28 @@
-//! The file of passwords: `hostname:port:database:username:password` a line, of which the first that fits
-//! holds. `*` fits everything; a backslash takes the sign behind it as it is.
+//! The password file: lines of `hostname:port:database:username:password`, of which the first match
+//! applies. `*` matches everything; a backslash escapes the next character.
 //!
-//! As in libpq, a file that is not a plain one, or that group or others may use, is not read. Why it was
-//! not stays known, so that a log-in that fails for want of a password can say it.
+//! As in libpq, only a regular file without access for group and others is read. The reason for not
+//! reading it is kept, so that a log-in that fails for lack of a password can report it.
 
 use super::conninfo::unescaped;
 use crate::server::{Address, Host};
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
-/// The longest file that is read.
+/// The maximum size of a file, in bytes.
 const BYTES_MAX: u64 = 1 << 20;
 
-/// What a file of passwords says of a server.
+/// The result of a search in a password file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Passwords {
     /// The password.
     Found(String),
-    /// There is none, and in words why not if a file was there.
+    /// No password was found, with the reason if a file exists.
     None(Option<String>),
 }
 
-/// The password for that address and user; `named` is the file, else that of the environment or of the
-/// user's home.
+/// The password for that address and user; `named` is the file, or else the one of the environment or
+/// in the user's home directory.
 pub(crate) fn lookup(
     address: &Address,
     user: &str,
@@ -44,7 +44,7 @@ pub(crate) fn lookup(
         format!("{shown} is not a plain file")
     } else if mode & 0o077 != 0 {
         format!(
-            "{shown} is not read, since others may use it ({:04o}): chmod 0600 {shown}",
+            "{shown} is ignored, since other users have access ({:04o}); run chmod 0600 {shown}",
             mode & 0o7777
         )
     } else if about.size() > BYTES_MAX {
@@ -53,7 +53,7 @@ pub(crate) fn lookup(
         match std::fs::read_to_string(&file) {
             Ok(text) => match password(&text, address, user) {
                 Some(password) => return Passwords::Found(password),
-                None => format!("no line of {shown} fits"),
+                None => format!("no line of {shown} matches"),
             },
             Err(error) => format!("{shown} cannot be read: {error}"),
         }
@@ -69,9 +69,9 @@ fn password(text: &str, address: &Address, user: &str) -> Option<String> {
     let database = address.database.as_deref().unwrap_or(user);
     text.lines().filter(|line| !line.starts_with('#')).find_map(|line| {
         let mut rest = line;
-        for wanted in [host.as_str(), &port, database, user] {
+        for expected in [host.as_str(), &port, database, user] {
             let (field, after) = field(rest)?;
-            if field != "*" && unescaped(field) != wanted {
+            if field != "*" && unescaped(field) != expected {
                 return None;
             }
             rest = after;
@@ -80,7 +80,7 @@ fn password(text: &str, address: &Address, user: &str) -> Option<String> {
     })
 }
 
-/// A socket in a default directory is `localhost` there, another is its directory.
+/// A socket in a default directory matches `localhost`, any other its directory.
 fn of_socket(path: &Path) -> (String, String) {
     let directory = path.parent().unwrap_or(Path::new("/"));
     let name = path.file_name().unwrap_or_default().to_string_lossy();
@@ -93,12 +93,12 @@ fn of_socket(path: &Path) -> (String, String) {
     }
 }
 
-/// Up to the first colon without a backslash, and what stands behind it.
+/// The text up to the first unescaped colon, and the text after it.
 fn field(text: &str) -> Option<(&str, &str)> {
     let mut escaped = false;
-    let end = text.find(|sign| {
-        let ends = sign == ':' && !escaped;
-        escaped = sign == '\\' && !escaped;
+    let end = text.find(|character| {
+        let ends = character == ':' && !escaped;
+        escaped = character == '\\' && !escaped;
         ends
     })?;
     Some((&text[..end], &text[end + 1..]))
@@ -129,12 +129,12 @@ mod tests {
         lookup(&address, user, Some(&file), |_| None)
     }
 
-    /// .pgpass, as libpq's documentation has it.
+    /// As libpq's documentation describes .pgpass.
     #[test]
-    fn the_first_line_that_fits_gives_the_password() {
+    fn the_first_matching_line_provides_the_password() {
         let tcp = |host: &str| Host::Tcp(host.to_owned(), 5432);
         let socket = |path: &str| Host::Socket(Path::new(path).to_owned());
-        for (host, user, wanted) in [
+        for (host, user, expected) in [
             (tcp("db"), "app", Some("s:e\\c")),
             (tcp("third"), "back:up", Some("any")),
             (tcp("third"), "app", None),
@@ -142,17 +142,17 @@ mod tests {
             (socket("/srv/pg/.s.PGSQL.7"), "app", Some("elsewhere")),
             (socket("/srv/pg/.s.PGSQL.8"), "app", None),
         ] {
-            let wanted = wanted.map(|text| Passwords::Found(text.to_owned()));
+            let expected = expected.map(|text| Passwords::Found(text.to_owned()));
             let found = found(0o600, host.clone(), user);
-            match wanted {
-                Some(wanted) => assert_eq!(found, wanted, "{host:?}"),
+            match expected {
+                Some(expected) => assert_eq!(found, expected, "{host:?}"),
                 None => assert!(matches!(found, Passwords::None(Some(_))), "{host:?}"),
             }
         }
     }
 
     #[test]
-    fn a_file_that_others_may_use_is_not_read_and_the_reason_is_known() {
+    fn a_file_with_access_for_others_is_ignored_with_a_reason() {
         for mode in [0o640, 0o604, 0o644, 0o610] {
             let found = found(mode, Host::Tcp("db".to_owned(), 5432), "app");
             let Passwords::None(Some(why)) = found else {

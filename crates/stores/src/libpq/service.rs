@@ -1,10 +1,11 @@
-//! The files of services: sections `[name]` of `parameter=value` lines, the user's file before that of all.
+//! Service files: sections `[name]` of `parameter=value` lines; the user's file takes precedence over
+//! the system-wide one.
 
 use super::parameters::parameter;
 use crate::error::Error;
 use std::path::PathBuf;
 
-/// Where the file for all users lies unless `PGSYSCONFDIR` says otherwise: PostgreSQL's own default, and
+/// The directories of the system-wide file unless `PGSYSCONFDIR` is set: PostgreSQL's default, and
 /// Debian's.
 const FOR_ALL: [&str; 2] = ["/etc/postgresql-common", "/etc/sysconfig/pgsql"];
 
@@ -26,7 +27,7 @@ pub fn service(
     }
     let files: Vec<_> = files.iter().map(|file| file.display().to_string()).collect();
     Err(Error::Conninfo {
-        why: format!("the service \"{name}\" is in none of {}", files.join(", ")),
+        why: format!("the service \"{name}\" was not found in {}", files.join(", ")),
     })
 }
 
@@ -41,7 +42,7 @@ fn files(variable: &impl Fn(&str) -> Option<String>) -> Vec<PathBuf> {
     own.into_iter().chain(for_all).collect()
 }
 
-/// The parameters in a section; none without such a section.
+/// The parameters in a section; `None` if the section does not exist.
 fn section(text: &str, name: &str) -> Option<Result<Vec<(String, String)>, String>> {
     let mut lines = text.lines().zip(1..);
     lines.find(|(line, _)| {
@@ -74,7 +75,7 @@ mod tests {
         "# all\n[other]\nhost=no\n\n[mine]\n host = db \n# port=1\nport=7\n[last]\nhost\n";
 
     #[test]
-    fn a_service_is_its_section_alone() {
+    fn a_service_has_only_the_parameters_of_its_section() {
         let pair = |name: &str, value: &str| (name.to_owned(), value.to_owned());
         let found = section(TEXT, "mine").unwrap().unwrap();
         assert_eq!(found, [pair("host", "db"), pair("port", "7")]);
@@ -85,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn a_service_that_is_nowhere_is_refused_with_the_files_that_were_read() {
+    fn an_unknown_service_is_refused_with_the_files_that_were_read() {
         let variable = |name: &str| match name {
             "PGSERVICEFILE" => Some("/nowhere/services".to_owned()),
             "PGSYSCONFDIR" => Some("/nowhere/at/all".to_owned()),

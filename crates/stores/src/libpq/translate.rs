@@ -1,4 +1,5 @@
-//! libpq's parameters in the words of our URLs, so that what people paste opens as it stands.
+//! Translates libpq's parameters into options of our URLs, so that a pasted connection string works
+//! unchanged.
 
 use super::conninfo::pairs;
 use super::parameters::{Effect, parameter};
@@ -9,13 +10,15 @@ use crate::url::Url;
 use std::borrow::Cow;
 use std::path::PathBuf;
 
-/// The target whose URLs these are.
+/// The target of these URLs.
 const TARGET: &str = "postgres";
 
-/// How the program writes a password that it has moved out of the command line.
+/// The prefix of the variable that replaces a password which the program has moved out of the command
+/// line.
 const MOVED: &str = "${SYNCLINE_PASSWORD_";
 
-/// A connection string, or a URI by libpq's longer name, as a URL of ours; anything else as it is.
+/// Converts a connection string, or a URI with libpq's longer scheme, to one of our URLs; returns other
+/// texts unchanged.
 pub(crate) fn as_url(text: &str) -> Result<Cow<'_, str>, Error> {
     if let Some(rest) = text.strip_prefix("postgresql:") {
         return Ok(Cow::Owned(format!("{TARGET}:{rest}")));
@@ -27,7 +30,7 @@ pub(crate) fn as_url(text: &str) -> Result<Cow<'_, str>, Error> {
     Ok(Cow::Owned(url(&pairs(text)?, &[])))
 }
 
-/// The URL of libpq's parameters, of each the last value; `more` are options of ours.
+/// The URL for libpq's parameters, with the last value of each; `more` are our own options.
 pub fn url(pairs: &[(String, String)], more: &[(&str, &str)]) -> String {
     let value = |wanted: &str| {
         let found = pairs.iter().rev().find(|(name, _)| name == wanted);
@@ -36,7 +39,7 @@ pub fn url(pairs: &[(String, String)], more: &[(&str, &str)]) -> String {
     let part = |before: &str, wanted: &str| {
         value(wanted).map_or(String::new(), |value| format!("{before}{}", escaped(value)))
     };
-    // A slash ends a login.
+    // A slash would end a login.
     let user = (part("", "user") + &part(":", "password")).replace('/', "%2F");
     let at = if user.is_empty() { "" } else { "@" };
     let mut options = Vec::new();
@@ -64,7 +67,7 @@ pub fn url(pairs: &[(String, String)], more: &[(&str, &str)]) -> String {
     )
 }
 
-/// With percent signs for all that means something in a URL; what stands for a password stays.
+/// Percent-encodes everything with a meaning in a URL, except the placeholder of a password.
 fn escaped(text: &str) -> String {
     if text.starts_with(MOVED) && text.ends_with('}') {
         return text.to_owned();
@@ -72,7 +75,7 @@ fn escaped(text: &str) -> String {
     coded_path(text)
 }
 
-/// What a URL says to libpq that changes nothing here, in sentences.
+/// Sentences about the libpq parameters in a URL that have no effect here.
 pub fn warnings(url: &str) -> Vec<String> {
     let Ok(text) = as_url(url) else {
         return Vec::new();
@@ -86,13 +89,13 @@ pub fn warnings(url: &str) -> Vec<String> {
     ignored.collect()
 }
 
-/// A URL's options with libpq's among them in our own words; `variable` reads the environment.
+/// A URL's options, with libpq's parameters translated into our own; `variable` reads the environment.
 pub(crate) fn translated(
     given: &[(String, String)],
     variable: impl Fn(&str) -> Option<String>,
 ) -> Result<Vec<(String, String)>, Error> {
     let mut given: Vec<_> = given.to_vec();
-    // JDBC's spelling, which libpq takes too.
+    // JDBC's form, which libpq accepts too.
     for (name, value) in &mut given {
         if name == "ssl" && value == "true" {
             "sslmode".clone_into(name);
@@ -132,13 +135,13 @@ pub(crate) fn translated(
         && last(&given, "tls").is_some()
         && last(&given, "sslmode").is_some()
     {
-        let what = "tls= and sslmode= at once: both say how the connection is encrypted";
+        let what = "tls= and sslmode= together: both set how the connection is encrypted; use one";
         return Err(not_honoured(what.to_owned()));
     }
     Ok(translated)
 }
 
-/// A parameter that is used, in our words.
+/// Translates a parameter that is used.
 fn used(
     name: &str,
     value: &str,
@@ -149,13 +152,14 @@ fn used(
     match name {
         "service" => Ok(None),
         "sslmode" => match value {
-            // As in libpq: roots that are named are held to.
+            // As in libpq, naming roots enables verification.
             "require" if roots.is_some_and(|roots| roots != "system") => pair("tls", "verify-ca"),
             "disable" | "prefer" | "require" | "verify-ca" | "verify-full" => pair("tls", value),
-            // It asks for no encryption first; here encryption is asked for first, and done without.
+            // libpq tries without encryption first; here encryption is tried first, and omitted if not
+            // available.
             "allow" => pair("tls", "prefer"),
             other => Err(not_honoured(format!(
-                "sslmode={other}: there are disable, allow, prefer, require, verify-ca and verify-full"
+                "sslmode={other}: the values are disable, allow, prefer, require, verify-ca and verify-full"
             ))),
         },
         "sslrootcert" => match value {
@@ -165,11 +169,13 @@ fn used(
         },
         "connect_timeout" => {
             let seconds: i64 = value.trim().parse().map_err(|_error| {
-                not_honoured(format!("connect_timeout={value}: it takes a whole number of seconds"))
+                not_honoured(format!(
+                    "connect_timeout={value}: the value must be a whole number of seconds"
+                ))
             })?;
             let ms = match seconds {
                 ..=0 => 3_600_000,
-                // libpq waits for at least two.
+                // libpq waits for at least two seconds.
                 seconds => seconds.clamp(2, 3_600) * 1_000,
             };
             pair("connect_timeout_ms", &ms.to_string())
@@ -178,10 +184,10 @@ fn used(
             "require" => pair(name, value),
             "prefer" | "disable" => Ok(None),
             other => Err(not_honoured(format!(
-                "channel_binding={other}: there are require, prefer and disable"
+                "channel_binding={other}: the values are require, prefer and disable"
             ))),
         },
-        // An empty value is none, as in libpq.
+        // An empty value counts as unset, as in libpq.
         _ if value.is_empty() => Ok(None),
         _ => pair(name, value),
     }
@@ -196,7 +202,7 @@ fn not_honoured(what: String) -> Error {
     Error::NotHonoured { target: TARGET, what }
 }
 
-/// Changes an address as options named like libpq's parameters say; refuses several hosts.
+/// Applies options that are named like libpq's parameters to an address; refuses several hosts.
 pub(crate) fn readdress(address: &mut Address, pairs: &[(String, String)]) -> Result<(), Error> {
     let of = |name: &str| last(pairs, name).map(str::to_owned);
     let port = of("port").map(|port| {
@@ -224,9 +230,9 @@ pub(crate) fn readdress(address: &mut Address, pairs: &[(String, String)]) -> Re
     address.user = of("user").or(address.user.take());
     address.database = of("dbname").or(address.database.take());
     match &address.host {
-        Host::Tcp(host, _) if host.contains(',') => {
-            Err(not_honoured("several hosts: a run has one server; name one".to_owned()))
-        }
+        Host::Tcp(host, _) if host.contains(',') => Err(not_honoured(
+            "several hosts are named, but a run has one server; name one".to_owned(),
+        )),
         _ => Ok(()),
     }
 }
@@ -248,7 +254,7 @@ mod tests {
 
     /// f04, D14.
     #[test]
-    fn the_parameters_of_libpq_become_our_options_or_are_refused_by_name() {
+    fn libpq_parameters_are_translated_or_refused_by_name() {
         for (given, wanted) in [
             ("sslmode=require", "tls=require"),
             ("sslmode=allow", "tls=prefer"),
@@ -268,12 +274,12 @@ mod tests {
             assert_eq!(of(given).as_deref(), Ok(wanted), "{given}");
         }
         for (given, said) in [
-            ("sslmode=always", "there are disable, allow"),
+            ("sslmode=always", "the values are disable, allow"),
             ("sslcert=/c.pem", "sslcert: client certificates are not built in"),
             ("sslkey=/k.pem", "sslkey: client certificates"),
             ("gssencmode=require", "GSSAPI is not built in"),
             ("target_session_attrs=read-write", "one server"),
-            ("tls=require&sslmode=require", "both say how"),
+            ("tls=require&sslmode=require", "both set how"),
             ("connect_timeout=soon", "a whole number of seconds"),
             ("requirepeer=postgres", "requirepeer: the owner"),
         ] {
@@ -284,7 +290,7 @@ mod tests {
 
     /// f06, A.E8.
     #[test]
-    fn a_connection_string_is_a_url_and_its_password_is_no_name() {
+    fn a_connection_string_is_converted_to_a_url() {
         for (text, wanted) in [
             ("host=db port=7 user=app dbname=t", "postgres://app@db:7/t"),
             ("host=/run/pg dbname=t", "postgres:///t?socket=/run/pg"),
@@ -304,7 +310,7 @@ mod tests {
     }
 
     #[test]
-    fn what_changes_nothing_is_named() {
+    fn ignored_parameters_are_reported() {
         let said = warnings("postgresql://h/t?application_name=x&sslmode=require&keepalives=1");
         assert_eq!(said.len(), 2, "{said:?}");
         assert!(said[0].starts_with("application_name means nothing here"), "{said:?}");

@@ -1,10 +1,10 @@
-//! How a password is shown without being sent: the answers of the authentication plugins.
+//! How the authentication plugins prove that the client knows the password.
 //!
 //! | plugin | answer |
 //! |---|---|
 //! | `mysql_native_password` | SHA1(password) xor SHA1(nonce, SHA1(SHA1(password))) |
-//! | `caching_sha2_password` | SHA256(password) xor SHA256(SHA256(SHA256(password)), nonce); where the server has no hash cached it asks for the password itself, which goes over TLS, a Unix socket, or under its RSA key |
-//! | `client_ed25519` | the nonce, signed with the key that SHA512(password) gives |
+//! | `caching_sha2_password` | SHA256(password) xor SHA256(SHA256(SHA256(password)), nonce); where the server has no hash cached it requests the password itself, which is sent over TLS, a Unix socket, or encrypted with its RSA key |
+//! | `client_ed25519` | the nonce, signed with the key derived from SHA512(password) |
 //! | `mysql_clear_password` | the password itself, over TLS or a Unix socket only |
 
 use ed25519_dalek::VerifyingKey;
@@ -12,24 +12,24 @@ use ed25519_dalek::hazmat::{ExpandedSecretKey, raw_sign};
 use sha1::Sha1;
 use sha2::{Digest, Sha256, Sha512};
 
-/// Bytes of a server's nonce.
+/// The length of a server's nonce, in bytes.
 pub(super) const NONCE: usize = 20;
 
-/// An authentication plugin of which the answer is known.
+/// A supported authentication plugin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Plugin {
     /// MariaDB's default.
     Native,
     /// MySQL's default since 8.0.
     CachingSha2,
-    /// MariaDB's elliptic curve.
+    /// MariaDB's Ed25519 plugin.
     Ed25519,
-    /// The password as it is: PAM, LDAP.
+    /// The password in clear: PAM, LDAP.
     Clear,
 }
 
 impl Plugin {
-    /// By the server's name of it.
+    /// The plugin that the server names.
     pub(super) fn from_name(name: &[u8]) -> Option<Plugin> {
         match name {
             b"mysql_native_password" => Some(Plugin::Native),
@@ -40,7 +40,7 @@ impl Plugin {
         }
     }
 
-    /// The server's name of it.
+    /// The server's name for it.
     pub(super) fn name(self) -> &'static str {
         match self {
             Plugin::Native => "mysql_native_password",
@@ -50,12 +50,12 @@ impl Plugin {
         }
     }
 
-    /// True if the answer holds the password itself.
-    pub(super) fn tells(self) -> bool {
+    /// True if the answer contains the password itself.
+    pub(super) fn sends_password(self) -> bool {
         self == Plugin::Clear
     }
 
-    /// The answer to a nonce; empty for an empty password, as the servers have it.
+    /// The answer to a nonce; empty for an empty password, as the servers expect.
     pub(super) fn answer(self, password: &[u8], nonce: &[u8]) -> Vec<u8> {
         match self {
             Plugin::Clear => terminated(password),
@@ -67,7 +67,7 @@ impl Plugin {
     }
 }
 
-/// The password as the full exchange of `caching_sha2_password` wants it.
+/// The password with a zero, as the full exchange of `caching_sha2_password` requires.
 pub(super) fn terminated(password: &[u8]) -> Vec<u8> {
     let mut answer = password.to_vec();
     answer.push(0);
@@ -113,7 +113,7 @@ mod tests {
 
     #[test]
     fn answers_are_those_of_the_plugins() {
-        // Computed by another implementation of the two digests, for the nonce 1, 2, 3 to 20.
+        // Computed by another implementation of the two hashes, for the nonce 1, 2, 3 to 20.
         let nonce: Vec<u8> = (1..=20).collect();
         assert_eq!(
             hex(&Plugin::Native.answer(b"secret", &nonce)),
@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn a_signed_nonce_holds_against_the_password_s_public_key() {
+    fn a_signed_nonce_verifies_with_the_passwords_public_key() {
         let seed: [u8; 64] = Sha512::digest(b"secret").into();
         let public = VerifyingKey::from(&ExpandedSecretKey::from_bytes(&seed));
         let answer = Plugin::Ed25519.answer(b"secret", &[7; 32]);
@@ -147,7 +147,7 @@ mod tests {
     fn plugins_are_known_by_name() {
         for plugin in [Plugin::Native, Plugin::CachingSha2, Plugin::Ed25519, Plugin::Clear] {
             assert_eq!(Plugin::from_name(plugin.name().as_bytes()), Some(plugin));
-            assert_eq!(plugin.tells(), plugin == Plugin::Clear);
+            assert_eq!(plugin.sends_password(), plugin == Plugin::Clear);
         }
         assert_eq!(Plugin::from_name(b"auth_gssapi_client"), None);
     }

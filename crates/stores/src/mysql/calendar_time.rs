@@ -1,8 +1,8 @@
-//! Times of the calendar as the protocol carries them, and as microseconds since 1970.
+//! Dates and times as the protocol encodes them, and as microseconds since 1970.
 
 use super::packet::Malformed;
 
-/// A time of the calendar, in UTC.
+/// A date and time, in UTC.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct CalendarTime {
     pub(super) year: u16,
@@ -19,12 +19,12 @@ pub(super) const MICROS_OF_DAY: i64 = 86_400_000_000;
 /// Days from 0000-03-01 to 1970-01-01.
 const EPOCH: i64 = 719_468;
 
-/// Days of four hundred years.
+/// Days in four hundred years.
 const ERA: i64 = 146_097;
 
 impl CalendarTime {
-    /// Of microseconds since 1970; none outside the years 0 to 9999. Years start in March here, so that
-    /// the day that some have more is their last.
+    /// From microseconds since 1970; `None` outside the years 0 to 9999. Years start in March here, so
+    /// that the leap day is the last day of a year.
     pub(super) fn of(micros: i64) -> Option<CalendarTime> {
         let days = micros.div_euclid(MICROS_OF_DAY) + EPOCH;
         let in_day = micros.rem_euclid(MICROS_OF_DAY);
@@ -64,7 +64,7 @@ impl CalendarTime {
         days * MICROS_OF_DAY + seconds * 1_000_000 + i64::from(self.micros)
     }
 
-    /// Of the bytes of a date or time; what they leave out is zero.
+    /// Decodes a date or time; omitted fields are zero.
     pub(super) fn read(bytes: &[u8]) -> Result<CalendarTime, Malformed> {
         let mut whole = [0; 11];
         let there = whole.get_mut(..bytes.len());
@@ -87,7 +87,7 @@ mod tests {
     use super::{CalendarTime, MICROS_OF_DAY};
 
     #[test]
-    fn every_day_of_the_calendar_comes_back() {
+    fn every_day_survives_a_round_trip() {
         for day in -719_528..=2_932_896_i64 {
             let micros = day * MICROS_OF_DAY + 86_399_999_999;
             let moment = CalendarTime::of(micros).expect("a day of the years 0 to 9999");

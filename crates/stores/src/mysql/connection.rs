@@ -1,8 +1,8 @@
-//! A connection: logged in, asking one thing after the other. Sessions build their pipelines on it.
+//! A connection: logged in, with one request at a time. Sessions build their pipelines on it.
 //!
 //! Invariants:
-//! 1. An answer is consumed packet by packet and whole; what a command answers never reaches the next.
-//! 2. Nothing here allocates once its buffers have grown, but for what is asked outside transactions.
+//! 1. An answer is consumed packet by packet and completely; no part of it reaches the next command.
+//! 2. Nothing allocates once the buffers have grown, except requests outside of transactions.
 
 use super::failure::{garbled, outside, refused};
 use super::login::{Greeting, Login, Next, Refused, Who};
@@ -16,12 +16,12 @@ use std::time::Duration;
 use syncline_contract::{Failure, FailureKind, Kind, Rows, TargetResult};
 use syncline_instrument::clock;
 
-/// The longest payload of a log-in.
+/// The maximum payload of a log-in packet, in bytes.
 const LOG_IN_MAX: usize = 64 << 10;
-/// The most bytes of an answer, to a statement of a plan and to a question of our own.
+/// The maximum size of an answer, in bytes: to a statement of a plan, and to our own queries.
 const ANSWER_MAX: usize = 64 << 20;
 const QUESTION_MAX: usize = 4 << 20;
-/// How long a command may take: one that makes, checks or drops what is ours.
+/// How long a command may take that creates, checks or drops a managed object.
 const COMMAND_WITHIN: Duration = Duration::from_mins(10);
 
 /// The commands of the protocol.
@@ -33,7 +33,7 @@ pub(super) mod command {
     pub(in crate::mysql) const EXECUTE: u8 = 0x17;
 }
 
-/// Where a server is and who logs in there.
+/// The address of a server, and how to log in there.
 #[derive(Clone, Debug)]
 pub(super) struct ConnectionSpec {
     pub(super) endpoint: Endpoint,
@@ -41,15 +41,15 @@ pub(super) struct ConnectionSpec {
     pub(super) password: Password,
     pub(super) tls: Tls,
     pub(super) server_key: Option<ServerKey>,
-    /// The password may go in clear over an encryption that verifies nothing.
+    /// The password may be sent in clear over encryption without verification.
     pub(super) cleartext: bool,
-    /// How long connecting and logging in may take in all.
+    /// How long connecting and logging in may take together.
     pub(super) limit: Duration,
 }
 
 /// Why a connection was not opened.
 enum NotOpened {
-    /// Its encryption did not begin.
+    /// TLS could not be started.
     Encrypted(Failure),
     /// Anything else.
     Refused(Failure),
@@ -61,40 +61,40 @@ impl From<Failure> for NotOpened {
     }
 }
 
-/// See the module.
+/// A logged-in connection, blocking or on a poller.
 #[derive(Debug)]
 pub(super) struct Connection {
     stream: Stream,
     whom: String,
-    abilities: u64,
+    capabilities: u64,
     version: String,
-    /// The answer that is being read, and its rows' columns where nobody else keeps them.
+    /// The columns of the current answer, where the caller does not keep them.
     columns: Vec<Column>,
-    /// A payload of several packets.
+    /// The payload of several packets.
     long: Vec<u8>,
-    /// The longest payload that is taken now.
-    longest: usize,
-    /// How long an answer to a question may take.
+    /// The maximum payload in the current phase.
+    payload_max: usize,
+    /// How long an answer to a query may take.
     patience: Duration,
-    /// How many bytes an answer may have.
+    /// The maximum size of an answer, in bytes.
     answer_max: usize,
 }
 
 impl Connection {
-    /// Connects and logs in, with `database` as the default one. Where encryption is preferred and not
-    /// asked for, a server whose encryption is of another age is met without.
+    /// Connects and logs in, with `database` as the default one. Where encryption is preferred but not
+    /// required, a server whose TLS version is not supported is connected without encryption.
     pub(super) async fn open(
-        door: &ConnectionSpec,
+        spec: &ConnectionSpec,
         database: Option<&str>,
         poller: Option<&Poller>,
     ) -> TargetResult<Connection> {
         let began = clock::now();
-        let opened = match Connection::attempt(door, database, poller, door.limit).await {
-            Err(NotOpened::Encrypted(_)) if door.tls.mode() == TlsMode::Prefer => {
-                // Both tries have one limit together.
-                let left = door.limit.saturating_sub(Duration::from_nanos(clock::now() - began));
+        let opened = match Connection::attempt(spec, database, poller, spec.limit).await {
+            Err(NotOpened::Encrypted(_)) if spec.tls.mode() == TlsMode::Prefer => {
+                // Both attempts share one time limit.
+                let left = spec.limit.saturating_sub(Duration::from_nanos(clock::now() - began));
                 let plain =
-                    ConnectionSpec { tls: Tls::new(TlsMode::Disable, None)?, ..door.clone() };
+                    ConnectionSpec { tls: Tls::new(TlsMode::Disable, None)?, ..spec.clone() };
                 Connection::attempt(&plain, database, poller, left).await
             }
             opened => opened,
@@ -105,60 +105,60 @@ impl Connection {
     }
 
     async fn attempt(
-        door: &ConnectionSpec,
+        spec: &ConnectionSpec,
         database: Option<&str>,
         poller: Option<&Poller>,
         limit: Duration,
     ) -> Result<Connection, NotOpened> {
-        let stream = Stream::connect(&door.endpoint, poller, limit).await?;
+        let stream = Stream::connect(&spec.endpoint, poller, limit).await?;
         let mut connection = Connection {
             stream,
-            whom: door.endpoint.to_string(),
-            abilities: 0,
+            whom: spec.endpoint.to_string(),
+            capabilities: 0,
             version: String::new(),
             columns: Vec::new(),
             long: Vec::new(),
-            longest: LOG_IN_MAX,
-            patience: door.limit,
+            payload_max: LOG_IN_MAX,
+            patience: spec.limit,
             answer_max: ANSWER_MAX,
         };
-        let logged_in = connection.log_in(door, database).await;
+        let logged_in = connection.log_in(spec, database).await;
         logged_in.map_err(|not| match not {
             NotOpened::Refused(why) => NotOpened::Refused(at_login(why, "MariaDB or MySQL")),
             encrypted @ NotOpened::Encrypted(_) => encrypted,
         })?;
-        connection.longest = ANSWER_MAX;
+        connection.payload_max = ANSWER_MAX;
         connection.stream.limit(None);
         Ok(connection)
     }
 
     async fn log_in(
         &mut self,
-        door: &ConnectionSpec,
+        spec: &ConnectionSpec,
         database: Option<&str>,
     ) -> Result<(), NotOpened> {
         let first = self.next_payload(Greeting::read).await?;
         let greeting = first.map_err(|why| refused(&why, &self.whom, false))?;
         self.version.clone_from(&greeting.version);
-        let tls = self.encrypts(door, &greeting)?;
-        let in_clear = !tls && !matches!(door.endpoint, Endpoint::Unix(_));
-        let verified = door.tls.mode() >= TlsMode::VerifyCa || door.cleartext;
-        let secure = tls && verified || matches!(door.endpoint, Endpoint::Unix(_));
+        let tls = self.encrypts(spec, &greeting)?;
+        let in_clear = !tls && !matches!(spec.endpoint, Endpoint::Unix(_));
+        let verified = spec.tls.mode() >= TlsMode::VerifyCa || spec.cleartext;
+        let secure = tls && verified || matches!(spec.endpoint, Endpoint::Unix(_));
         let who = Who {
-            user: &door.user,
-            password: door.password.reveal(),
+            user: &spec.user,
+            password: spec.password.reveal(),
             database,
-            server_key: door.server_key.as_ref(),
+            server_key: spec.server_key.as_ref(),
         };
         let mut login = Login::new(&greeting, who, tls, secure);
-        self.abilities = login.abilities();
-        // The greeting is packet 0; each packet from here on, of either side, counts on.
+        self.capabilities = login.capabilities();
+        // The greeting is packet 0; the packets of both sides are numbered from there.
         let mut sequence = 1;
         if tls {
             self.send(&login.tls_request(), sequence).await?;
             sequence += 1;
-            if let Endpoint::Tcp { host, .. } = &door.endpoint {
-                let started = self.stream.start_tls(&door.tls, host).await;
+            if let Endpoint::Tcp { host, .. } = &spec.endpoint {
+                let started = self.stream.start_tls(&spec.tls, host).await;
                 started.map_err(NotOpened::Encrypted)?;
             }
         }
@@ -174,11 +174,11 @@ impl Connection {
     }
 
     /// True if this connection will be encrypted. A Unix socket never leaves the machine.
-    fn encrypts(&self, door: &ConnectionSpec, greeting: &Greeting) -> TargetResult<bool> {
-        if matches!(door.endpoint, Endpoint::Unix(_)) {
+    fn encrypts(&self, spec: &ConnectionSpec, greeting: &Greeting) -> TargetResult<bool> {
+        if matches!(spec.endpoint, Endpoint::Unix(_)) {
             return Ok(false);
         }
-        match door.tls.mode() {
+        match spec.tls.mode() {
             TlsMode::Disable => Ok(false),
             TlsMode::Prefer => Ok(greeting.offers_tls()),
             TlsMode::Require | TlsMode::VerifyCa | TlsMode::VerifyFull => {
@@ -186,9 +186,9 @@ impl Connection {
                     return Ok(true);
                 }
                 let what = format!(
-                    "{} offers no TLS, which tls={} asks for; give it a certificate, or ask for tls=disable",
+                    "{} does not offer TLS, which tls={} requires; configure a certificate on the server, or use tls=disable",
                     self.whom,
-                    door.tls.mode().word()
+                    spec.tls.mode().word()
                 );
                 Err(Failure::new(FailureKind::Statement, what))
             }
@@ -214,7 +214,7 @@ impl Connection {
         Ok(taken)
     }
 
-    /// Sends one packet alone.
+    /// Sends a single packet.
     async fn send(&mut self, payload: &[u8], sequence: u8) -> TargetResult<()> {
         let out = self.stream.queue();
         let start = packet::begin(out);
@@ -223,14 +223,14 @@ impl Connection {
         self.stream.flush().await
     }
 
-    /// Waits until a whole packet has come; its payload's length.
+    /// Waits for a whole packet; returns the length of its payload.
     #[inline]
     async fn whole_packet(&mut self) -> TargetResult<usize> {
         loop {
             let received = self.stream.received();
             if let Some((length, _)) = packet::header(received) {
-                if length > self.longest {
-                    return Err(too_long(length, self.longest, &self.whom));
+                if length > self.payload_max {
+                    return Err(too_long(length, self.payload_max, &self.whom));
                 }
                 if received.len() >= HEADER + length {
                     return Ok(length);
@@ -240,22 +240,22 @@ impl Connection {
         }
     }
 
-    /// The name under which failures speak of the server.
+    /// The server's name in error messages.
     pub(super) fn whom(&self) -> &str {
         &self.whom
     }
 
-    /// The server's version, by its greeting.
+    /// The server's version, from its greeting.
     pub(super) fn version(&self) -> &str {
         &self.version
     }
 
-    /// An answer of this connection, before its first packet.
+    /// A decoder for the next answer.
     pub(super) fn answer(&self, form: Form) -> Answer {
-        Answer::new(self.abilities, form)
+        Answer::new(self.capabilities, form)
     }
 
-    /// Where commands are appended; [`Connection::flush`] sends them.
+    /// The buffer that commands are appended to; [`Connection::flush`] sends it.
     #[inline]
     pub(super) fn queue(&mut self) -> &mut Vec<u8> {
         self.stream.queue()
@@ -267,8 +267,8 @@ impl Connection {
         self.stream.flush().await
     }
 
-    /// Reads an answer to its end. Rows go to the end of `rows`, by the plan's `kinds` (none: by the
-    /// columns alone).
+    /// Reads an answer to its end. Rows are appended to `rows`, decoded by the plan's `kinds`, or by
+    /// the columns if `kinds` is empty.
     #[inline]
     pub(super) async fn read(
         &mut self,
@@ -301,15 +301,15 @@ impl Connection {
         }
     }
 
-    /// Puts the packets of one long payload together.
+    /// Joins the packets of a payload that spans several.
     #[cold]
     async fn gather(&mut self) -> TargetResult<()> {
         self.long.clear();
         loop {
             let length = self.whole_packet().await?;
             let whole = self.long.len() + length;
-            if whole > self.longest {
-                return Err(too_long(whole, self.longest, &self.whom));
+            if whole > self.payload_max {
+                return Err(too_long(whole, self.payload_max, &self.whom));
             }
             let part = &self.stream.received()[HEADER..HEADER + length];
             self.long.extend_from_slice(part);
@@ -320,7 +320,7 @@ impl Connection {
         }
     }
 
-    /// Asks in text, outside transactions; every cell comes as text.
+    /// Executes a statement as text, outside of measured transactions; every cell is returned as text.
     pub(super) async fn ask(&mut self, text: &str) -> TargetResult<Result<Rows, Box<ServerError>>> {
         put_query(self.stream.queue(), text);
         self.flush().await?;
@@ -335,8 +335,8 @@ impl Connection {
         })
     }
 
-    /// The same for what should not fail; `doing` says what it is for.
-    /// A question and a setting of the session have [`Connection::patience`] for their answer, a command
+    /// As [`Connection::ask`], for a statement that should not fail; `doing` describes it in errors. A
+    /// query or a session setting must be answered within [`Connection::patience`], a command within
     /// [`COMMAND_WITHIN`].
     pub(super) async fn query(&mut self, text: &str, doing: &str) -> TargetResult<Rows> {
         let asks = ["SELECT", "SHOW", "SET "].iter().any(|word| text.starts_with(word));
@@ -348,26 +348,26 @@ impl Connection {
         asked.map_err(|error| outside(&error, doing, &self.whom))
     }
 
-    /// Allows [`Connection::patience`] for the answers from here on; [`Connection::unlimited`] ends that.
+    /// Limits each wait to [`Connection::patience`] until [`Connection::unlimited`] is called.
     pub(super) fn limited(&self) {
         self.stream.limit(Some(self.patience));
     }
 
-    /// Lets answers take as long as they take.
+    /// Removes the time limit.
     pub(super) fn unlimited(&self) {
         self.stream.limit(None);
     }
 
-    /// Queues the preparing of a statement.
+    /// Queues the preparation of a statement.
     pub(super) fn queue_prepare(&mut self, text: &str) {
         put_command(self.stream.queue(), command::PREPARE, text.as_bytes());
     }
 
-    /// Reads the answer to a preparing.
+    /// Reads the answer to a preparation.
     pub(super) async fn prepared(
         &mut self,
     ) -> TargetResult<Result<PreparedAnswer, Box<ServerError>>> {
-        let mut preparing = Preparing::new(self.abilities);
+        let mut preparing = Preparing::new(self.capabilities);
         loop {
             let length = self.whole_packet().await?;
             let payload = &self.stream.received()[HEADER..HEADER + length];
@@ -381,7 +381,7 @@ impl Connection {
         }
     }
 
-    /// One empty request, there and back.
+    /// One empty request and its answer.
     pub(super) async fn ping(&mut self) -> TargetResult<()> {
         put_command(self.stream.queue(), command::PING, &[]);
         self.flush().await?;
@@ -391,14 +391,14 @@ impl Connection {
 }
 
 impl Drop for Connection {
-    /// Says good-bye, so that the server counts no client that broke off.
+    /// Sends COM_QUIT, so that the server does not count an aborted client.
     fn drop(&mut self) {
         put_command(self.stream.queue(), command::QUIT, &[]);
         self.stream.part();
     }
 }
 
-/// Appends a command of text.
+/// Appends a text query.
 pub(super) fn put_query(out: &mut Vec<u8>, text: &str) {
     put_command(out, command::QUERY, text.as_bytes());
 }
@@ -411,10 +411,10 @@ fn put_command(out: &mut Vec<u8>, command: u8, rest: &[u8]) {
 }
 
 #[cold]
-fn too_long(length: usize, longest: usize, whom: &str) -> Failure {
+fn too_long(length: usize, payload_max: usize, whom: &str) -> Failure {
     let what = format!(
-        "{whom} answers {length} bytes or more, and {longest} are taken here: it is no server of this \
-         protocol, or an answer is larger than this program reads"
+        "{whom} sent an answer of {length} bytes or more, over the maximum of {payload_max}: it does not speak this \
+         protocol, or the answer is larger than this program reads"
     );
     Failure::new(FailureKind::Connection, what)
 }

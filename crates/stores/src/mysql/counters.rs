@@ -1,17 +1,16 @@
-//! The server's own running counters, and what of them means what.
+//! The server's running counters, and their meanings.
 //!
 //! | meaning | MySQL | MariaDB |
 //! |---|---|---|
 //! | commits | `trx_rw_commits` of `INNODB_METRICS` where it is switched on, else `Binlog_commits` where there is a binary log | the same |
 //! | aborts | `trx_rollbacks` likewise | likewise |
-//! | log syncs | `Innodb_os_log_fsyncs` | the same before 10.8, which ceased to count them |
+//! | log syncs | `Innodb_os_log_fsyncs` | the same before 10.8, which stopped counting them |
 //! | log writes, bytes | `Innodb_log_writes`, `Innodb_os_log_written` | the same |
-//! | time of syncs and writes | `performance_schema`, where it is on | the same |
+//! | time of syncs and writes | `performance_schema`, where it is enabled | the same |
 //! | time of waits for locks | `Innodb_row_lock_time` | the same |
 //!
-//! `Com_commit` counts the COMMITs that were said, not the statements that commit themselves;
-//! `Handler_commit` counts statements too. Neither is the number of transactions, so they stand among the
-//! other counters.
+//! `Com_commit` counts COMMIT statements, not statements that commit themselves; `Handler_commit`
+//! counts statements too. Neither is the number of transactions, so they are listed as other counters.
 
 use super::connection::Connection;
 use super::reported_settings::{cell, pairs};
@@ -19,7 +18,7 @@ use super::server::Server;
 use std::collections::BTreeMap;
 use syncline_contract::{Counter, Meaning, TargetResult};
 
-/// What is listed without a meaning of the laboratory's.
+/// Counters that are listed without a meaning.
 const OTHERS: [&str; 10] = [
     "Binlog_commits",
     "Binlog_group_commits",
@@ -33,25 +32,26 @@ const OTHERS: [&str; 10] = [
     "Innodb_row_lock_waits",
 ];
 
-/// What is asked for its meaning.
-const MEANT: [&str; 4] =
+/// Counters that are listed by their meaning.
+const WITH_MEANING: [&str; 4] =
     ["Innodb_log_writes", "Innodb_os_log_fsyncs", "Innodb_os_log_written", LOCK_TIME];
 
-/// The time of waits for rows, in milliseconds.
+/// The time of waits for row locks, in milliseconds.
 const LOCK_TIME: &str = "Innodb_row_lock_time";
 
 const STATUS: &str = "SHOW GLOBAL STATUS";
 const METRICS: &str = "information_schema.INNODB_METRICS";
 const FILES: &str = "performance_schema.file_summary_by_event_name";
 
-/// Reads them all.
+/// Reads all counters.
 pub(super) async fn counters(
     connection: &mut Connection,
     server: &Server,
 ) -> TargetResult<Vec<Counter>> {
-    let names: Vec<_> = OTHERS.iter().chain(&MEANT).map(|name| format!("'{name}'")).collect();
+    let names: Vec<_> =
+        OTHERS.iter().chain(&WITH_MEANING).map(|name| format!("'{name}'")).collect();
     let text = format!("{STATUS} WHERE Variable_name IN ({})", names.join(", "));
-    let status = pairs(&connection.query(&text, "say its counters").await?);
+    let status = pairs(&connection.query(&text, "report its counters").await?);
     let metrics = metrics(connection, server.mariadb).await?;
     let times = times(connection, server).await?;
     let mut all = vec![
@@ -64,7 +64,7 @@ pub(super) async fn counters(
     ];
     all.extend(times);
     let others = OTHERS.iter().filter(|name| {
-        // What already stands there as the commits is not said twice.
+        // The counter that serves as the commits is not listed twice.
         all[0].name != **name && status.contains_key(&name.to_ascii_lowercase())
     });
     let others: Vec<_> = others.map(|name| of_status(Meaning::Other, name, &status)).collect();
@@ -73,7 +73,7 @@ pub(super) async fn counters(
 }
 
 fn of_status(meaning: Meaning, name: &str, status: &BTreeMap<String, String>) -> Counter {
-    let why = "this version does not count it";
+    let why = "this version does not have this counter";
     read_or(meaning, name, number(status, name), STATUS, why)
 }
 
@@ -94,26 +94,26 @@ fn commits(
     {
         return Counter::read(Meaning::Commits, "Binlog_commits", value, STATUS);
     }
-    let why = "the server counts no transactions as it is set: Com_commit leaves out what commits itself, \
+    let why = "the server is not configured to count transactions: Com_commit omits statements that commit themselves, \
                Handler_commit counts statements; innodb_monitor_enable=trx_rw_commits would count them";
     Counter::unavailable(Meaning::Commits, "trx_rw_commits", why, METRICS)
 }
 
 fn aborts(metrics: &BTreeMap<String, String>) -> Counter {
     let name = "trx_rollbacks";
-    let why = "not counted as the server is set; innodb_monitor_enable=trx_rollbacks would";
+    let why = "the server is not configured to count it; innodb_monitor_enable=trx_rollbacks would count it";
     read_or(Meaning::Aborts, name, number(metrics, name), METRICS, why)
 }
 
 fn log_syncs(status: &BTreeMap<String, String>) -> Counter {
     let name = "Innodb_os_log_fsyncs";
-    let why = "MariaDB ceased to count the syncs of its log with version 10.8";
+    let why = "MariaDB does not count the syncs of its log since version 10.8";
     read_or(Meaning::LogSyncs, name, number(status, name), STATUS, why)
 }
 
 fn lock_waits(status: &BTreeMap<String, String>) -> Counter {
     let nanoseconds = number(status, LOCK_TIME).map(|milliseconds| milliseconds * 1_000_000);
-    let why = "this version does not count it";
+    let why = "this version does not have this counter";
     read_or(Meaning::LockWaitTime, LOCK_TIME, nanoseconds, STATUS, why)
 }
 
@@ -124,7 +124,7 @@ fn read_or(meaning: Meaning, name: &str, value: Option<u64>, said_by: &str, why:
     )
 }
 
-/// The metrics that are switched on. Who may not see them has none.
+/// The metrics that are enabled; none if the user may not read them.
 async fn metrics(
     connection: &mut Connection,
     mariadb: bool,
@@ -136,7 +136,7 @@ async fn metrics(
     Ok(connection.ask(&text).await?.map(|rows| pairs(&rows)).unwrap_or_default())
 }
 
-/// The time that syncs and writes of the log took, in the picoseconds of the server's own clocks.
+/// The time that syncs and writes of the log took; the server reports picoseconds.
 async fn times(connection: &mut Connection, server: &Server) -> TargetResult<[Counter; 2]> {
     let columns = [(Meaning::SyncTime, "SUM_TIMER_MISC"), (Meaning::WriteTime, "SUM_TIMER_WRITE")];
     let text = format!(
@@ -154,8 +154,8 @@ async fn times(connection: &mut Connection, server: &Server) -> TargetResult<[Co
         let (meaning, column) = columns[place];
         let name = format!("innodb_log_file.{column}");
         let read = timed.as_ref().and_then(|rows| cell(rows, 0, place).parse::<u64>().ok());
-        let why = "performance_schema is off, or may not be read";
-        // Times are in nanoseconds by their meaning.
+        let why = "performance_schema is off or not readable by this user";
+        // The contract's unit is nanoseconds.
         let nanoseconds = read.map(|picoseconds| picoseconds / 1_000);
         read_or(meaning, &name, nanoseconds, FILES, why)
     }))

@@ -1,7 +1,7 @@
-//! An option file of the products' own clients (`.my.cnf`), read where a URL asks for it by `defaults-file=`.
+//! Reads an option file of the products' clients (`.my.cnf`) that a URL names with `defaults-file=`.
 //!
-//! Of the sections `[client]`, `[client-server]` and `[client-mariadb]` host, port, user, password, socket
-//! and database are taken where the URL leaves them open. As in the clients, a file that all may write is
+//! The sections `[client]`, `[client-server]` and `[client-mariadb]` provide host, port, user,
+//! password, socket and database where the URL omits them. As in the clients, a world-writable file is
 //! not read.
 
 use crate::error::Error;
@@ -9,10 +9,10 @@ use crate::server::{Address, Host, Password};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-/// The longest file that is read.
+/// The maximum size of a file, in bytes.
 const BYTES_MAX: u64 = 1 << 20;
 
-/// Fills up an address; `url_names_host` says that the URL names a host or a socket.
+/// Fills in an address; `url_names_host` means that the URL names a host or a socket.
 pub(super) fn fill(
     address: &mut Address,
     file: &Path,
@@ -28,7 +28,9 @@ pub(super) fn fill(
         return Err(refused("it is not a plain file of up to 1 MiB".to_owned()));
     }
     if about.permissions().mode() & 0o002 != 0 {
-        return Err(refused("all may write it, so it is not read: chmod o-w".to_owned()));
+        return Err(refused(
+            "it is world-writable, so it is not read; run chmod o-w on it".to_owned(),
+        ));
     }
     let text = std::fs::read_to_string(file).map_err(|error| refused(error.to_string()))?;
     let options = options(&text);
@@ -44,7 +46,7 @@ pub(super) fn fill(
         return Ok(());
     }
     match (of("socket"), of("host")) {
-        // As in the clients, localhost is the socket.
+        // As in the clients, localhost means the socket.
         (Some(path), None) => address.host = Host::Socket(PathBuf::from(path)),
         (Some(path), Some(host)) if host == "localhost" => {
             address.host = Host::Socket(PathBuf::from(path));
@@ -52,10 +54,10 @@ pub(super) fn fill(
         (_, host) => {
             if let Host::Tcp(name, port) = &mut address.host {
                 *name = host.unwrap_or_else(|| name.clone());
-                if let Some(said) = of("port") {
-                    *port = said
+                if let Some(value) = of("port") {
+                    *port = value
                         .parse()
-                        .map_err(|_error| refused("its port is no number".to_owned()))?;
+                        .map_err(|_error| refused("its port is not a number".to_owned()))?;
                 }
             }
         }
@@ -63,14 +65,14 @@ pub(super) fn fill(
     Ok(())
 }
 
-/// The options of the clients' sections, in order; of names `-` and `_` are the same.
+/// The options of the clients' sections, in order; `-` and `_` in names are the same.
 fn options(text: &str) -> Vec<(String, String)> {
     const SECTIONS: [&str; 3] = ["client", "client-server", "client-mariadb"];
-    let (mut options, mut is_ours) = (Vec::new(), false);
+    let (mut options, mut is_client_section) = (Vec::new(), false);
     for line in text.lines().map(str::trim) {
         if let Some(section) = line.strip_prefix('[').and_then(|line| line.strip_suffix(']')) {
-            is_ours = SECTIONS.contains(&section);
-        } else if is_ours && !line.starts_with(['#', ';']) {
+            is_client_section = SECTIONS.contains(&section);
+        } else if is_client_section && !line.starts_with(['#', ';']) {
             let (name, value) = line.split_once('=').unwrap_or((line, ""));
             let value = value.trim();
             let quote = value.chars().next().filter(|quote| matches!(quote, '"' | '\''));
@@ -100,7 +102,7 @@ mod tests {
         let mut address = Address {
             scheme: "mysql".to_owned(),
             host: Host::Tcp("127.0.0.1".to_owned(), 3306),
-            user: named.then(|| "said".to_owned()),
+            user: named.then(|| "value".to_owned()),
             password: None,
             database: None,
         };
@@ -112,7 +114,7 @@ mod tests {
                         password=\"s e#c\"\n[mysql]\ndatabase=no\n";
 
     #[test]
-    fn an_option_file_says_what_the_url_leaves_open() {
+    fn an_option_file_fills_in_what_the_url_omits() {
         let address = filled(TEXT, 0o600, false).unwrap();
         assert_eq!(address.host, Host::Tcp("db".to_owned(), 7));
         assert_eq!(address.user.as_deref(), Some("app"));
@@ -120,15 +122,15 @@ mod tests {
         assert_eq!(address.database, None);
         let named = filled(TEXT, 0o600, true).unwrap();
         assert_eq!(named.host, Host::Tcp("127.0.0.1".to_owned(), 3306));
-        assert_eq!(named.user.as_deref(), Some("said"));
+        assert_eq!(named.user.as_deref(), Some("value"));
         let socket =
             filled("[client]\nsocket=/run/my.sock\nhost=localhost\n", 0o600, false).unwrap();
         assert_eq!(socket.host, Host::Socket("/run/my.sock".into()));
     }
 
     #[test]
-    fn an_option_file_that_all_may_write_is_refused() {
+    fn a_world_writable_option_file_is_refused() {
         let why = filled(TEXT, 0o646, false).unwrap_err();
-        assert!(why.contains("all may write it") && !why.contains("s e#c"), "{why}");
+        assert!(why.contains("it is world-writable") && !why.contains("s e#c"), "{why}");
     }
 }

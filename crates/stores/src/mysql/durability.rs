@@ -1,13 +1,13 @@
-//! What the server's settings make of a commit: the word for it, why, and what would give another.
+//! What the server's settings mean for a commit: the durability, the reason, and how to change it.
 //!
 //! | word | settings |
 //! |---|---|
 //! | `none` | `innodb_flush_log_at_trx_commit=0`: the log is written once a second |
 //! | `os` | `=2`: written at each commit, synced once a second |
-//! | `data` | `=1`: synced at each commit; with a binary log `sync_binlog=1` too, since a transaction that InnoDB has prepared and the binary log has lost is rolled back by recovery; `innodb_doublewrite` on, since a torn page cannot be mended by the log; a flush method that syncs |
+//! | `data` | `=1`: synced at each commit; with a binary log `sync_binlog=1` too, since recovery rolls back a transaction that InnoDB has prepared and the binary log has lost; `innodb_doublewrite` on, since the log cannot repair a torn page; a flush method that syncs |
 //! | `full` | the same, and the syncs are `fsync`: MySQL without `innodb_use_fdatasync`; MariaDB always calls `fdatasync` |
 //!
-//! What falls short of `data` in any of these is `os`.
+//! Settings that fall short of `data` in any of these are `os`.
 
 use std::collections::BTreeMap;
 use syncline_contract::Durability;
@@ -17,12 +17,12 @@ use syncline_contract::Durability;
 pub(crate) struct Variables(pub(crate) BTreeMap<String, String>);
 
 impl Variables {
-    /// The value of one; none where the server has no such variable.
+    /// The value of a variable; `None` where the server does not have it.
     pub(crate) fn get(&self, name: &str) -> Option<&str> {
         self.0.get(name).map(String::as_str)
     }
 
-    /// True if it is on, by whichever word.
+    /// True if it is on, in any of the server's spellings.
     pub(super) fn is_on(&self, name: &str) -> bool {
         matches!(
             self.get(name).map(str::to_ascii_uppercase).as_deref(),
@@ -30,7 +30,7 @@ impl Variables {
         )
     }
 
-    /// Why the server's sync calls are not the syncs of its log; none if they are.
+    /// Why sync calls do not show the syncs of the server's log; `None` if they do.
     pub(super) fn unseen_syncs(&self) -> Option<&'static str> {
         let method = self.get("innodb_flush_method").unwrap_or_default();
         if method.eq_ignore_ascii_case("O_DSYNC") {
@@ -48,8 +48,8 @@ impl Variables {
         }
     }
 
-    /// "name=value", or that there is none.
-    pub(super) fn said(&self, name: &str) -> String {
+    /// "name=value", or "no name" where the server does not have it.
+    pub(super) fn described(&self, name: &str) -> String {
         match self.get(name) {
             Some(value) => format!("{name}={value}"),
             None => format!("no {name}"),
@@ -57,50 +57,50 @@ impl Variables {
     }
 }
 
-/// What the server's settings come to.
+/// The durability that the server's settings provide.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Verdict {
     pub(crate) durability: Durability,
-    /// Which settings say so.
+    /// The settings that determine it.
     pub(crate) evidence: String,
-    /// Why it is not more; a clause for each setting.
+    /// Why it is not higher; a clause for each setting.
     short_of: Vec<String>,
 }
 
 const FLUSH: &str = "innodb_flush_log_at_trx_commit";
 
-/// Judges the settings in force.
+/// Evaluates the settings in force.
 pub(crate) fn judge(variables: &Variables, mariadb: bool) -> Verdict {
     let mut short_of = Vec::new();
     let written = match variables.get(FLUSH) {
         Some("0") => Durability::None,
         Some("2") => Durability::Os,
-        // MariaDB's 3 syncs three times in a group commit; nothing is lost by it.
+        // MariaDB's 3 syncs three times in a group commit, which is at least as durable.
         Some("1" | "3") => Durability::Data,
         _ => {
             short_of.push(format!("{FLUSH} is not reported"));
             Durability::None
         }
     };
-    let mut said = vec![variables.said(FLUSH)];
+    let mut described = vec![variables.described(FLUSH)];
     if written < Durability::Data {
-        said.push("read back with SHOW GLOBAL VARIABLES".to_owned());
+        described.push("read back with SHOW GLOBAL VARIABLES".to_owned());
         return Verdict {
             durability: written,
-            evidence: said.join(", "),
+            evidence: described.join(", "),
             short_of: vec![format!("SET GLOBAL {FLUSH}=1")],
         };
     }
     if variables.is_on("log_bin") {
-        said.extend([variables.said("log_bin"), variables.said("sync_binlog")]);
+        described.extend([variables.described("log_bin"), variables.described("sync_binlog")]);
         if variables.get("sync_binlog") != Some("1") {
             short_of.push("SET GLOBAL sync_binlog=1".to_owned());
         }
     } else {
-        said.push("log_bin=OFF".to_owned());
+        described.push("log_bin=OFF".to_owned());
     }
     for name in ["innodb_doublewrite", "innodb_flush_method"] {
-        said.push(variables.said(name));
+        described.push(variables.described(name));
     }
     if variables.get("innodb_doublewrite").is_some() && !variables.is_on("innodb_doublewrite") {
         short_of.push("start the server with innodb_doublewrite=ON".to_owned());
@@ -113,25 +113,25 @@ pub(crate) fn judge(variables: &Variables, mariadb: bool) -> Verdict {
     let durability = if !short_of.is_empty() {
         Durability::Os
     } else if mariadb {
-        said.push(match variables.unseen_syncs() {
+        described.push(match variables.unseen_syncs() {
             Some(_) => "MariaDB syncs by writes to a file opened with O_DSYNC".to_owned(),
             None => "MariaDB syncs by fdatasync".to_owned(),
         });
         Durability::Data
     } else if variables.is_on("innodb_use_fdatasync") || method.eq_ignore_ascii_case("O_DSYNC") {
-        said.push(variables.said("innodb_use_fdatasync"));
+        described.push(variables.described("innodb_use_fdatasync"));
         Durability::Data
     } else {
-        said.push("MySQL syncs by fsync".to_owned());
+        described.push("MySQL syncs by fsync".to_owned());
         Durability::Full
     };
-    said.push("read back with SHOW GLOBAL VARIABLES".to_owned());
-    Verdict { durability, evidence: said.join(", "), short_of }
+    described.push("read back with SHOW GLOBAL VARIABLES".to_owned());
+    Verdict { durability, evidence: described.join(", "), short_of }
 }
 
 impl Verdict {
-    /// Why that word cannot be honoured here, and what to do; none if it is in force. `data` is in force
-    /// where `full` is.
+    /// Why that durability is not available here, and what to do; `None` if it is in force. `data` is
+    /// in force where `full` is.
     pub(super) fn refusal(&self, asked: Durability, mariadb: bool) -> Option<String> {
         if asked == self.durability
             || (asked, self.durability) == (Durability::Data, Durability::Full)
@@ -144,8 +144,8 @@ impl Verdict {
             Durability::Os => format!("SET GLOBAL {FLUSH}=2"),
             Durability::Full if self.short_of.is_empty() && mariadb => {
                 return Some(format!(
-                    "durability=full is not MariaDB's: it syncs by fdatasync, which leaves out metadata \
-                     that no read needs; ask for durability=data ({})",
+                    "MariaDB does not support durability=full: it syncs by fdatasync, which omits metadata \
+                     that reads do not need; use durability=data ({})",
                     self.evidence
                 ));
             }
@@ -156,8 +156,8 @@ impl Verdict {
             Durability::Data | Durability::Full => self.short_of.join(", "),
         };
         Some(format!(
-            "durability={} is not in force: the server's settings make it {there} ({}); they are the whole \
-             server's, so this program leaves them; {how}, or ask for durability={there}",
+            "durability={} is not in force: the server's settings provide {there} ({}); they apply to the whole \
+             server, so this program does not change them; {how}, or use durability={there}",
             asked.word(),
             self.evidence
         ))
@@ -183,7 +183,7 @@ mod tests {
 
     // B.F3
     #[test]
-    fn a_log_that_is_written_synchronously_makes_no_sync_calls_and_is_not_said_to() {
+    fn a_log_opened_with_o_dsync_makes_no_sync_calls() {
         assert_eq!(of(&[]).unseen_syncs(), None);
         for name in [("innodb_flush_method", "O_DSYNC"), ("innodb_log_file_write_through", "ON")] {
             let variables = of(&[name]);
@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn settings_come_to_one_word() {
+    fn settings_determine_the_durability() {
         for (pairs, mariadb, word) in [
             (&[][..], true, Durability::Data),
             (&[], false, Durability::Full),

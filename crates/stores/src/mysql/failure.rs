@@ -1,7 +1,7 @@
-//! The servers' error codes as stops: what is a conflict, what a failure, and of which kind.
+//! Maps the servers' error codes to stops: conflicts, and failures with their kind.
 //!
-//! A deadlock (1213) rolls the whole transaction back, a lock time-out (1205) only its statement; the
-//! session rolls back after either, so both are conflicts of which nothing remains.
+//! A deadlock (1213) rolls back the whole transaction, a lock time-out (1205) only its statement; the
+//! session rolls back after either, so both are conflicts that leave no effects.
 
 use super::login::Refused;
 use super::packet::Malformed;
@@ -9,7 +9,7 @@ use super::reply::ServerError;
 use crate::transaction_phase::TransactionPhase;
 use syncline_contract::{Cause, Failure, FailureKind, Stop};
 
-/// How a transaction stops on a server's error.
+/// How an error of the server stops a transaction.
 #[cold]
 pub(super) fn stop(error: &ServerError, during: TransactionPhase<'_>) -> Stop {
     if let Some(cause) = conflict(error) {
@@ -18,8 +18,8 @@ pub(super) fn stop(error: &ServerError, during: TransactionPhase<'_>) -> Stop {
     let failure = failure(error, during);
     let commits =
         matches!(during, TransactionPhase::Commit | TransactionPhase::WholeTransaction(..));
-    // After such an error in a commit nobody knows what a later recovery will find. A full disk is
-    // another matter: the server rolls back, and says so.
+    // After such an error in a commit, the outcome depends on a later recovery. With a full disk it
+    // does not: the server rolls back, and reports that.
     if commits && matches!(failure.kind, FailureKind::Storage | FailureKind::Connection) {
         Stop::Unknown(Box::new(failure))
     } else {
@@ -29,42 +29,42 @@ pub(super) fn stop(error: &ServerError, during: TransactionPhase<'_>) -> Stop {
 
 fn failure(error: &ServerError, during: TransactionPhase<'_>) -> Failure {
     let kind = kind(error);
-    let said = said(error);
+    let message = message(error);
     let what = |doing: &str| match kind {
         FailureKind::DiskFull => {
-            format!("no space is left where the server writes ({doing}: {said})")
+            format!("the server's disk is full ({doing}: {message})")
         }
-        FailureKind::Storage => format!("the server could not read or write ({doing}: {said})"),
-        FailureKind::Connection => format!("the server ended the connection ({doing}: {said})"),
-        FailureKind::Limit => format!("{doing} met a limit of the server: {said}"),
-        FailureKind::Statement => format!("the server refused {doing}: {said}"),
+        FailureKind::Storage => format!("the server could not read or write ({doing}: {message})"),
+        FailureKind::Connection => format!("the server ended the connection ({doing}: {message})"),
+        FailureKind::Limit => format!("{doing} exceeded a limit of the server: {message}"),
+        FailureKind::Statement => format!("the server refused {doing}: {message}"),
     };
     during.failure(kind, "the start of a transaction", what)
 }
 
-/// A failure outside transactions: "could not make the tables of".
+/// A failure outside of transactions; `doing` completes "could not", as in "create the tables".
 #[cold]
 pub(super) fn outside(error: &ServerError, doing: &str, whom: &str) -> Failure {
-    Failure::new(kind(error), format!("{whom} could not {doing}: {}", said(error)))
+    Failure::new(kind(error), format!("{whom} could not {doing}: {}", message(error)))
 }
 
-/// Why a log-in failed. `in_clear` says that its connection leaves this program unencrypted.
+/// Why a log-in failed. `in_clear` means that the connection is unencrypted and leaves this machine.
 #[cold]
 pub(super) fn refused(refused: &Refused, whom: &str, in_clear: bool) -> Failure {
     match refused {
         Refused::Server(error) => {
             let advice = match error.code {
-                1040 | 1203 | 1226 => "; ask for fewer clients, or raise that limit",
-                // A user who must encrypt (REQUIRE SSL) is refused in the same words as a wrong password.
+                1040 | 1203 | 1226 => "; use fewer clients, or raise that limit",
+                // A user with REQUIRE SSL gets the same error as for a wrong password.
                 1045 if in_clear => {
-                    "; check user and password in the URL; the connection was not encrypted, which this user \
-                     may have to be: tls=require"
+                    "; check user and password in the URL; the connection was not encrypted, which this user may \
+                     require: tls=require"
                 }
                 3159 => "; the connection was not encrypted: tls=require",
                 1044 | 1045 | 1698 => "; check user and password in the URL",
                 _ => "",
             };
-            let what = format!("{whom} refuses a connection: {}{advice}", said(error));
+            let what = format!("{whom} refuses a connection: {}{advice}", message(error));
             Failure::new(kind(error), what)
         }
         Refused::Protocol(what) => garbled(Malformed(what), whom),
@@ -72,26 +72,26 @@ pub(super) fn refused(refused: &Refused, whom: &str, in_clear: bool) -> Failure 
     }
 }
 
-/// What came is not the protocol.
+/// A packet that is not valid in the protocol.
 #[cold]
 pub(super) fn garbled(Malformed(what): Malformed, whom: &str) -> Failure {
     let what =
-        format!("{whom} sent {what}: it does not speak the MySQL protocol as this program does");
+        format!("{whom} sent {what}: this program does not understand that as the MySQL protocol");
     Failure::new(FailureKind::Statement, what)
 }
 
-/// The server's words with its number, on one line.
-fn said(error: &ServerError) -> String {
+/// The server's message with its number, on one line.
+fn message(error: &ServerError) -> String {
     let words = error.message.replace('\n', " ");
     let words = words.trim_end_matches('.');
     format!("{words} (error {})", error.code)
 }
 
-/// What was in the way, if the error is a conflict.
+/// The cause, if the error is a conflict.
 fn conflict(error: &ServerError) -> Option<Cause> {
     match error.code {
         1213 | 1614 | 3101 => Some(Cause::Deadlock),
-        // The last is MySQL's NOWAIT, the one before it a lock wait that somebody ended.
+        // 3572 is MySQL's NOWAIT, 1689 a lock wait that another session ended.
         1205 | 1689 | 3572 => Some(Cause::Locked),
         1020 => Some(Cause::Serialization),
         _ if error.state == "40001" => Some(Cause::Serialization),
@@ -99,7 +99,7 @@ fn conflict(error: &ServerError) -> Option<Cause> {
     }
 }
 
-/// What failed. Codes that tell of the operating system say its number in their words.
+/// The kind of a failure. Codes for errors of the operating system include its number in their message.
 pub(super) fn kind(error: &ServerError) -> FailureKind {
     match error.code {
         1021 | 1114 => FailureKind::DiskFull,
@@ -136,7 +136,7 @@ pub(super) fn kind(error: &ServerError) -> FailureKind {
     }
 }
 
-/// Error 28 of the operating system, by number or by name.
+/// Checks for error 28 of the operating system, by number or by name.
 fn says_no_space(message: &str) -> bool {
     let message = message.to_ascii_lowercase();
     message.contains("error 28")
@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn conflicts_are_told_by_their_cause() {
+    fn conflict_codes_map_to_their_cause() {
         for (code, state, cause) in [
             (1213, "40001", Cause::Deadlock),
             (1205, "HY000", Cause::Locked),
@@ -172,7 +172,7 @@ mod tests {
     #[test]
     fn failures_have_the_kind_that_the_contract_names() {
         let no_space = "Error writing file './x' (Errcode: 28 \"No space left on device\")";
-        for (code, message, wanted) in [
+        for (code, message, expected) in [
             (1040, "Too many connections", FailureKind::Limit),
             (1114, "The table 't' is full", FailureKind::DiskFull),
             (1021, "Disk full", FailureKind::DiskFull),
@@ -184,7 +184,7 @@ mod tests {
             (1053, "Server shutdown in progress", FailureKind::Connection),
             (1927, "Connection was killed", FailureKind::Connection),
         ] {
-            assert_eq!(kind(&error(code, "HY000", message)), wanted, "{code}");
+            assert_eq!(kind(&error(code, "HY000", message)), expected, "{code}");
         }
     }
 
@@ -212,12 +212,12 @@ mod tests {
     }
 
     #[test]
-    fn a_full_server_says_what_to_do() {
+    fn too_many_connections_are_reported_with_advice() {
         let full = Refused::Server(error(1040, "", "Too many connections"));
         let failure = refused(&full, "MariaDB at /s", false);
         assert_eq!(failure.kind, FailureKind::Limit);
         assert!(failure.what.contains("fewer clients"), "{failure}");
-        let dropped = outside(&error(1044, "42000", "Access denied."), "make a database", "it");
-        assert_eq!(dropped.what, "it could not make a database: Access denied (error 1044)");
+        let dropped = outside(&error(1044, "42000", "Access denied."), "create a database", "it");
+        assert_eq!(dropped.what, "it could not create a database: Access denied (error 1044)");
     }
 }

@@ -1,4 +1,4 @@
-//! The decoders of the server's packets under any bytes.
+//! Fuzz targets for the decoders of the server's packets.
 
 use super::capability as can;
 use super::packet::{HEADER, header, put_bytes};
@@ -6,22 +6,23 @@ use super::reply::{Answer, Form, Preparing, ServerError};
 use super::values::Column;
 use syncline_contract::{Kind, Rows};
 
-/// The first byte chooses abilities and form; then packets one after another, each also taken for a
-/// greeting and an answer to a preparing.
+/// The first byte chooses capabilities and form; consecutive packets follow, each also decoded as a
+/// greeting and as an answer to a preparation.
 pub fn mysql_packets(data: &[u8]) {
     let (&choice, mut rest) = data.split_first().unwrap_or((&0, data));
     let form = if choice & 1 == 0 { Form::Text } else { Form::Binary };
-    let abilities = match choice >> 1 & 3 {
-        0 => can::WANTED,
-        1 => can::WANTED & !can::CACHED_COLUMNS,
+    let capabilities = match choice >> 1 & 3 {
+        0 => can::REQUESTED,
+        1 => can::REQUESTED & !can::CACHED_COLUMNS,
         2 => 0,
-        _ => can::WANTED & u64::from(choice).wrapping_mul(0x0101_0101_0101_0101),
+        _ => can::REQUESTED & u64::from(choice).wrapping_mul(0x0101_0101_0101_0101),
     };
     let mut kinds: &[Kind] = &[];
     if choice & 8 != 0 {
         kinds = &[Kind::Int, Kind::Text];
     }
-    let (mut answer, mut preparing) = (Answer::new(abilities, form), Preparing::new(abilities));
+    let (mut answer, mut preparing) =
+        (Answer::new(capabilities, form), Preparing::new(capabilities));
     let (mut columns, mut rows) = (Vec::<Column>::new(), Rows::new(0));
     let mut packets = 0;
     while let Some((length, _sequence)) = header(rest) {
@@ -34,15 +35,18 @@ pub fn mysql_packets(data: &[u8]) {
         drop((Column::read(payload), Column::name(payload)));
         drop(preparing.take(payload));
         let taken = answer.take(payload, &mut columns, kinds, &mut rows);
-        assert!(columns.len() <= packets && rows.len() <= packets, "one of each a packet at most");
+        assert!(
+            columns.len() <= packets && rows.len() <= packets,
+            "a packet adds one of each at most"
+        );
         if !matches!(taken, Ok(None)) {
-            answer = Answer::new(abilities, form);
+            answer = Answer::new(capabilities, form);
         }
         rest = &rest[HEADER + length..];
     }
 }
 
-/// A greeting, answers in both forms, an error, and lengths that lie.
+/// A greeting, answers in both forms, an error, and packets with false lengths.
 pub(crate) fn packet_seeds() -> Vec<Vec<u8>> {
     let packet = |sequence: u8, payload: &[u8]| {
         let length = (payload.len() as u32).to_le_bytes();

@@ -1,8 +1,8 @@
-//! Loading: inserts of many rows each, prepared, several under way at a time.
+//! Loading: prepared inserts of many rows each, with several in flight.
 //!
-//! A batch is cut into inserts of 256, 16 and 1 rows, whose statements are prepared when they are first
-//! needed. No LOAD DATA LOCAL: servers mostly refuse it. No bulk execution of MariaDB's: MySQL has none,
-//! and one way serves both.
+//! A batch is divided into inserts of 256, 16 and 1 rows, whose statements are prepared when they are
+//! first needed. LOAD DATA LOCAL is not used because most servers refuse it, nor MariaDB's bulk
+//! execution because MySQL does not have it.
 
 use super::connection::{Connection, command};
 use super::failure::{outside, stop};
@@ -16,22 +16,22 @@ use syncline_contract::{ColumnId, Failure, FailureKind, Kind, Plan, Rows, Stop, 
 
 /// Rows of an insert, largest first.
 const SIZES: [usize; 3] = [256, 16, 1];
-/// The most placeholders of a statement that the protocol can count.
+/// The protocol's maximum number of placeholders of a statement.
 const PLACEHOLDERS_MAX: usize = 65_535;
-/// Bytes of commands that go out before their answers are taken.
-const UNDER_WAY: usize = 1 << 20;
+/// The size of the commands that are sent before their answers are read, in bytes.
+const IN_FLIGHT_MAX: usize = 1 << 20;
 
 /// How the tables of a plan are loaded on one connection.
 #[derive(Debug)]
 pub(super) struct Loads {
     tables: Vec<Loading>,
-    /// The longest packet that the server takes.
+    /// The maximum packet that the server accepts, in bytes.
     packet_max: usize,
 }
 
 #[derive(Debug)]
 struct Loading {
-    /// The insert up to its rows, and one row's placeholders.
+    /// The insert up to its rows, and the placeholders of one row.
     insert: String,
     row: String,
     kinds: Vec<Kind>,
@@ -40,7 +40,7 @@ struct Loading {
 }
 
 impl Loads {
-    /// Of a plan; nothing is prepared yet.
+    /// For a plan; nothing is prepared yet.
     pub(super) fn new(plan: &Plan, sql: Sql<'_>, packet_max: usize) -> Loads {
         let tables = plan.tables().iter().map(|table| {
             let all: Vec<_> = (0..table.columns.len()).map(ColumnId).collect();
@@ -60,7 +60,7 @@ impl Loads {
         Loads { tables: tables.collect(), packet_max }
     }
 
-    /// Sends whole rows and takes the answers; the transaction around them is the caller's.
+    /// Sends whole rows and reads the answers; the caller begins and ends the transaction.
     pub(super) async fn send(
         &mut self,
         connection: &mut Connection,
@@ -69,41 +69,41 @@ impl Loads {
     ) -> Result<(), Stop> {
         let packet_max = self.packet_max;
         let loading = &mut self.tables[table.0];
-        let (mut at, mut under_way) = (0, 0);
+        let (mut at, mut in_flight) = (0, 0);
         let mut failed = None;
         let mut values = Vec::new();
         while at < batch.len() && failed.is_none() {
             let size = loading.size(batch, at, packet_max);
             let rows = SIZES[size];
-            // Preparing waits for its answer, so nothing else may be under way.
+            // Preparing waits for its answer, so no insert may be in flight.
             if loading.statements[size].is_none() {
-                failed = answers(connection, &mut under_way).await?;
+                failed = answers(connection, &mut in_flight).await?;
                 let prepared = loading.prepare(connection, size).await?;
                 loading.statements[size] = Some(prepared);
             }
             values.clear();
             values.extend((at..at + rows).flat_map(|row| batch.row(row).values()));
             if let Err(stop) = loading.queue(connection, size, &values) {
-                answers(connection, &mut under_way).await?;
+                answers(connection, &mut in_flight).await?;
                 return Err(stop);
             }
-            under_way += 1;
+            in_flight += 1;
             at += rows;
-            if connection.queue().len() >= UNDER_WAY {
-                failed = failed.or(answers(connection, &mut under_way).await?);
+            if connection.queue().len() >= IN_FLIGHT_MAX {
+                failed = failed.or(answers(connection, &mut in_flight).await?);
             }
         }
-        let last = answers(connection, &mut under_way).await?;
+        let last = answers(connection, &mut in_flight).await?;
         failed.or(last).map_or(Ok(()), Err)
     }
 }
 
-/// Sends what is queued and takes that many answers; the first refusal among them.
-async fn answers(connection: &mut Connection, under_way: &mut usize) -> Result<Option<Stop>, Stop> {
+/// Sends the queued commands and reads `in_flight` answers; returns the first refusal.
+async fn answers(connection: &mut Connection, in_flight: &mut usize) -> Result<Option<Stop>, Stop> {
     connection.flush().await?;
     let mut failed = None;
     let (mut columns, mut rows) = (Vec::new(), Rows::default());
-    for _ in 0..std::mem::take(under_way) {
+    for _ in 0..std::mem::take(in_flight) {
         let end = connection.read(Form::Binary, &mut columns, &[], &mut rows).await?;
         if let End::Error(error) = end {
             failed.get_or_insert_with(|| stop(&error, TransactionPhase::Load));
@@ -113,8 +113,8 @@ async fn answers(connection: &mut Connection, under_way: &mut usize) -> Result<O
 }
 
 impl Loading {
-    /// Which of the sizes the next insert has: the largest of which there are rows, and that the server
-    /// takes.
+    /// Selects the size of the next insert: the largest for which there are rows and which the server
+    /// accepts.
     fn size(&self, batch: &Rows, at: usize, packet_max: usize) -> usize {
         let fits = |rows: usize| {
             if at + rows > batch.len() || rows * self.kinds.len() > PLACEHOLDERS_MAX {
@@ -134,7 +134,9 @@ impl Loading {
         let prepared = connection.prepared().await?;
         match prepared {
             Ok(prepared) => Ok(prepared.statement),
-            Err(error) => Err(outside(&error, "prepare a load", connection.whom()).into()),
+            Err(error) => {
+                Err(outside(&error, "prepare an insert for loading", connection.whom()).into())
+            }
         }
     }
 
@@ -146,11 +148,12 @@ impl Loading {
     ) -> Result<(), Stop> {
         if values.chunks(self.kinds.len().max(1)).any(|row| other_scales(&self.kinds, row)) {
             return Err(refused(
-                "a row to be loaded holds a decimal of another scale than its column",
+                "a row to load holds a decimal whose scale differs from its column's",
             ));
         }
         let order: Vec<_> = (0..values.len()).collect();
-        // As the server would remember of rows without nulls, so that one with nulls says its types too.
+        // Starts from the types of rows without nulls; the invalid first one makes every execution send
+        // the types.
         let mut types: Vec<_> = self.kinds.iter().map(|kind| wire_type_of(*kind)).collect();
         types = types.repeat(SIZES[size]);
         if let Some(first) = types.first_mut() {
@@ -164,14 +167,14 @@ impl Loading {
         out.extend_from_slice(&[0, 1, 0, 0, 0]);
         if !values.is_empty() && !put_parameters(&order, &mut types, values, out) {
             out.truncate(before);
-            return Err(refused("a row to be loaded holds a time outside the years 0 to 9999"));
+            return Err(refused("a row to load holds a time outside the years 0 to 9999"));
         }
         packet::end(out, start, 0);
         Ok(())
     }
 }
 
-/// About how many bytes a row takes on the wire.
+/// The approximate size of a row on the wire, in bytes.
 fn bytes(batch: &Rows, row: usize) -> usize {
     let of = |value: Value<'_>| match value {
         Value::Null => 1,

@@ -1,58 +1,59 @@
-//! The handshake: greeting, TLS, who we are, and the plugins' questions.
+//! The handshake: greeting, TLS, identification, and the exchange with the plugins.
 //!
-//! States, without I/O; whoever drives them sends and receives packets:
+//! The states are pure, without I/O; the connection sends and receives the packets:
 //!
 //! ```text
-//! greeting ── tls wanted ──> Secure (send the request, then TLS, then Login::identify)
-//!    └─────── no tls ──────> Login::identify ──> Login::take ──> Send again ... ──> Done
+//!     greeting ── tls wanted ──> Secure (send the request, then TLS, then Login::identify)
+//!        └─────── no tls ──────> Login::identify ──> Login::take ──> Send again ... ──> Done
 //! ```
 //!
 //! Invariants:
-//! 1. A password in clear leaves only over a secure way: an encryption whose certificate was verified, or
-//!    that the URL allows (`cleartext=yes`), or a Unix socket. Else it goes under the server's RSA key where
-//!    the URL trusts one, or the log-in is refused with what to do.
+//! 1. A password in clear is sent only over a secure connection: with a verified certificate, with
+//!    encryption that the URL allows without verification (`cleartext=yes`), or a Unix socket.
+//!    Otherwise it is encrypted with the server's RSA key if the URL trusts one, or the log-in is
+//!    refused with advice.
 //! 2. TLS is decided before the user's name is sent.
 
 use super::auth::{NONCE, Plugin, terminated};
 use super::capability as can;
 use super::packet::{Malformed, Reader, put_bytes, put_terminated};
 use super::reply::ServerError;
-use super::server_key::{ServerKey, of_pem, sealed};
+use super::server_key::{ServerKey, encrypted_password, of_pem};
 use rsa::RsaPublicKey;
 
-/// utf8mb4 in the greeting's answer; the collation is set afterwards.
+/// utf8mb4 in the handshake response; the collation is set afterwards.
 const UTF8MB4: u8 = 45;
 
-/// The version prefix of older MariaDB servers, kept for MySQL's replicas.
+/// The version prefix that older MariaDB servers send for MySQL's replicas.
 const REPLICATION_PREFIX: &str = "5.5.5-";
 
-/// What asks a server for its RSA key.
+/// The request for a server's RSA key.
 const ASKS_FOR_KEY: u8 = 2;
 
-/// A server's first words.
+/// A server's first packet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Greeting {
-    /// Its version, by its own word.
+    /// Its version, as it reports it.
     pub(super) version: String,
-    /// What it can do.
-    pub(super) abilities: u64,
+    /// Its capabilities.
+    pub(super) capabilities: u64,
     nonce: Vec<u8>,
     plugin: Vec<u8>,
 }
 
 impl Greeting {
-    /// Reads the first packet. A server that is full or refuses this host says an error instead.
+    /// Decodes the first packet. A server that is full or refuses this host sends an error instead.
     pub(super) fn read(payload: &[u8]) -> Result<Greeting, Refused> {
         let mut reader = Reader::new(payload);
         match reader.u8()? {
             10 => {}
             0xFF => return Err(Refused::Server(ServerError::early(payload)?)),
-            _ => return Err(Refused::Protocol("a greeting of another protocol than 10")),
+            _ => return Err(Refused::Protocol("a greeting of a protocol version other than 10")),
         }
         let version = String::from_utf8_lossy(reader.terminated()).into_owned();
         let version =
             version.strip_prefix(REPLICATION_PREFIX).map_or(version.clone(), str::to_owned);
-        // The server's number of the connection.
+        // The connection id.
         reader.u32()?;
         let mut nonce = reader.take(8)?.to_vec();
         reader.take(1)?;
@@ -62,9 +63,9 @@ impl Greeting {
         let nonce_length = usize::from(reader.u8()?);
         reader.take(6)?;
         let more = u64::from(reader.u32()?);
-        let mut abilities = low | high << 16;
-        if abilities & can::MYSQL == 0 {
-            abilities |= more << 32;
+        let mut capabilities = low | high << 16;
+        if capabilities & can::MYSQL == 0 {
+            capabilities |= more << 32;
         }
         let rest = nonce_length.saturating_sub(9).max(NONCE - 8);
         nonce.extend_from_slice(reader.take(rest)?);
@@ -72,26 +73,26 @@ impl Greeting {
             reader.take(1)?;
         }
         let plugin = reader.terminated().to_vec();
-        if abilities & can::NEEDED != can::NEEDED {
+        if capabilities & can::REQUIRED != can::REQUIRED {
             return Err(Refused::Protocol("a server older than version 5.5"));
         }
-        Ok(Greeting { version, abilities, nonce, plugin })
+        Ok(Greeting { version, capabilities, nonce, plugin })
     }
 
     /// True if it offers TLS.
     pub(super) fn offers_tls(&self) -> bool {
-        self.abilities & can::TLS != 0
+        self.capabilities & can::TLS != 0
     }
 }
 
-/// Why a log-in came to nothing.
+/// Why a log-in failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Refused {
-    /// The server said so.
+    /// The server refused it.
     Server(ServerError),
-    /// What it sent is not the protocol that we know.
+    /// The server sent an invalid packet.
     Protocol(&'static str),
-    /// It asks for what we cannot or will not give; a sentence.
+    /// The server requires a method that is not supported or not allowed; a sentence.
     Plugin(String),
 }
 
@@ -101,85 +102,85 @@ impl From<Malformed> for Refused {
     }
 }
 
-/// Who logs in.
+/// The user who logs in.
 #[derive(Clone, Copy)]
 pub(super) struct Who<'a> {
     pub(super) user: &'a str,
     pub(super) password: &'a str,
     pub(super) database: Option<&'a str>,
-    /// Which RSA key of the server is trusted.
+    /// The trusted RSA key of the server.
     pub(super) server_key: Option<&'a ServerKey>,
 }
 
-/// What the driver does next.
+/// What the connection must do next.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Next {
-    /// Sends this payload and takes the next packet.
+    /// Send this payload and read the next packet.
     Send(Vec<u8>),
-    /// Takes the next packet.
+    /// Read the next packet.
     Wait,
     /// The connection is ready.
     Done,
 }
 
-/// A log-in under way.
+/// A log-in in progress.
 pub(super) struct Login<'a> {
     who: Who<'a>,
-    /// What both sides can do.
-    abilities: u64,
-    /// True if nobody else can read, or that is allowed: see the module, 1.
+    /// The common capabilities of both sides.
+    capabilities: u64,
+    /// True if a password in clear may be sent: invariant 1 of the module.
     secure: bool,
     nonce: Vec<u8>,
     plugin: Plugin,
-    /// True if the server was asked for its RSA key.
+    /// True if the server's RSA key was requested.
     awaits_key: bool,
 }
 
 impl<'a> Login<'a> {
-    /// After the greeting; `tls` says that TLS will be or is spoken.
+    /// After the greeting; `tls` means that TLS is or will be used.
     pub(super) fn new(greeting: &Greeting, who: Who<'a>, tls: bool, secure: bool) -> Login<'a> {
-        let mut abilities = greeting.abilities & can::WANTED;
+        let mut capabilities = greeting.capabilities & can::REQUESTED;
         if tls {
-            abilities |= can::TLS;
+            capabilities |= can::TLS;
         }
         if who.database.is_some() {
-            abilities |= can::WITH_DATABASE;
+            capabilities |= can::WITH_DATABASE;
         }
-        let plugin = Plugin::from_name(&greeting.plugin).filter(|plugin| !plugin.tells());
+        let plugin = Plugin::from_name(&greeting.plugin).filter(|plugin| !plugin.sends_password());
         Login {
             who,
-            abilities,
+            capabilities,
             secure,
             nonce: greeting.nonce.clone(),
-            // The server asks again where this is not the user's own.
+            // If the user has another plugin, the server requests a switch.
             plugin: plugin.unwrap_or(Plugin::Native),
             awaits_key: false,
         }
     }
 
-    /// What both sides can do.
-    pub(super) fn abilities(&self) -> u64 {
-        self.abilities
+    /// The common capabilities of both sides.
+    pub(super) fn capabilities(&self) -> u64 {
+        self.capabilities
     }
 
-    /// The request for TLS, sent in clear before anything of the user's.
+    /// The request for TLS, sent in clear before the user's name.
     pub(super) fn tls_request(&self) -> Vec<u8> {
         let mut out = Vec::new();
-        out.extend_from_slice(&(self.abilities as u32).to_le_bytes());
+        out.extend_from_slice(&(self.capabilities as u32).to_le_bytes());
         out.extend_from_slice(&u32::MAX.to_le_bytes());
         out.push(UTF8MB4);
         out.extend_from_slice(&[0; 19]);
-        let more = if self.abilities & can::MYSQL == 0 { self.abilities >> 32 } else { 0 };
+        let more = if self.capabilities & can::MYSQL == 0 { self.capabilities >> 32 } else { 0 };
         out.extend_from_slice(&(more as u32).to_le_bytes());
         out
     }
 
-    /// Who we are, and the first answer of a plugin.
+    /// The handshake response: user, database, and the first answer of the plugin.
     pub(super) fn identify(&self) -> Vec<u8> {
         let mut out = self.tls_request();
         put_terminated(&mut out, self.who.user.as_bytes());
         let answer = self.plugin.answer(self.who.password.as_bytes(), &self.nonce);
-        if self.abilities & can::PLUGIN_LENGTH == 0 {
+        if self.capabilities & can::PLUGIN_LENGTH == 0 {
             out.push(answer.len() as u8);
             out.extend_from_slice(&answer);
         } else {
@@ -189,7 +190,7 @@ impl<'a> Login<'a> {
             put_terminated(&mut out, database.as_bytes());
         }
         put_terminated(&mut out, self.plugin.name().as_bytes());
-        if self.abilities & can::ATTRIBUTES != 0 {
+        if self.capabilities & can::ATTRIBUTES != 0 {
             let mut attributes = Vec::new();
             let pairs = [
                 ("_client_name", "syncline"),
@@ -205,30 +206,30 @@ impl<'a> Login<'a> {
         out
     }
 
-    /// Takes the server's answer to what was sent last.
+    /// Handles the server's answer to the last packet.
     pub(super) fn take(&mut self, payload: &[u8]) -> Result<Next, Refused> {
         match payload.split_first() {
             Some((0x00, _)) => Ok(Next::Done),
             Some((0xFF, _)) => Err(Refused::Server(ServerError::read(payload)?)),
             Some((0xFE, rest)) => self.switch(rest),
             Some((0x01, more)) => self.more(more),
-            _ => Err(Refused::Protocol("an answer to a log-in that is none")),
+            _ => Err(Refused::Protocol("an invalid answer to a log-in")),
         }
     }
 
-    /// The server asks for another plugin.
+    /// Handles the server's request for another plugin.
     fn switch(&mut self, rest: &[u8]) -> Result<Next, Refused> {
         let mut reader = Reader::new(rest);
         let name = reader.terminated();
         let Some(plugin) = Plugin::from_name(name) else {
             return Err(Refused::Plugin(format!(
-                "the server asks user {} to log in by {}, which this program does not speak; name a user of \
+                "the server requires user {} to log in with {}, which this program does not support; use a user with \
                  mysql_native_password, caching_sha2_password or ed25519",
                 self.who.user,
                 String::from_utf8_lossy(name)
             )));
         };
-        if plugin.tells() && !self.secure {
+        if plugin.sends_password() && !self.secure {
             return Err(self.insecure());
         }
         let nonce = reader.rest();
@@ -237,7 +238,8 @@ impl<'a> Login<'a> {
         Ok(Next::Send(plugin.answer(self.who.password.as_bytes(), &self.nonce)))
     }
 
-    /// The plugin goes on: 3 says that the hash was known, 4 asks for the password itself.
+    /// Continues the plugin's exchange: 3 means that the server had the hash, 4 requests the password
+    /// itself.
     fn more(&mut self, more: &[u8]) -> Result<Next, Refused> {
         match (self.plugin, more) {
             (Plugin::CachingSha2, [3]) => Ok(Next::Wait),
@@ -246,7 +248,7 @@ impl<'a> Login<'a> {
             }
             (Plugin::CachingSha2, [4]) => match self.who.server_key {
                 None => Err(self.insecure()),
-                Some(ServerKey::Known(key)) => self.under(key),
+                Some(ServerKey::Known(key)) => self.send_encrypted(key),
                 Some(ServerKey::Ask) => {
                     self.awaits_key = true;
                     Ok(Next::Send(vec![ASKS_FOR_KEY]))
@@ -254,31 +256,31 @@ impl<'a> Login<'a> {
             },
             (Plugin::CachingSha2, pem) if std::mem::take(&mut self.awaits_key) => {
                 let key = of_pem(pem).map_err(|why| self.unusable(&why))?;
-                self.under(&key)
+                self.send_encrypted(&key)
             }
-            _ => Err(Refused::Protocol("a plugin's question that is none")),
+            _ => Err(Refused::Protocol("an invalid request of a plugin")),
         }
     }
 
-    /// The password under a key of the server's.
-    fn under(&self, key: &RsaPublicKey) -> Result<Next, Refused> {
-        let sent = sealed(self.who.password.as_bytes(), &self.nonce, key);
+    /// Sends the password encrypted with a key of the server.
+    fn send_encrypted(&self, key: &RsaPublicKey) -> Result<Next, Refused> {
+        let sent = encrypted_password(self.who.password.as_bytes(), &self.nonce, key);
         sent.map(Next::Send).map_err(|why| self.unusable(&why))
     }
 
     fn unusable(&self, why: &str) -> Refused {
         Refused::Plugin(format!(
-            "the server's key for the password of user {} {why}; connect by TLS (tls=verify-full)",
+            "the server's key for the password of user {} {why}; connect with TLS (tls=verify-full)",
             self.who.user
         ))
     }
 
     fn insecure(&self) -> Refused {
         Refused::Plugin(format!(
-            "the server asks for the password of user {} itself, which is not sent in clear: verify who it is \
-             by TLS (tls=verify-full), connect by a Unix socket, trust its key (server_key=FILE or ask), \
-             allow it over TLS that verifies nothing (cleartext=yes), or log in once with another client, so \
-             that the server remembers its hash",
+            "the server requests the password of user {} itself, which is not sent in clear: verify the server \
+             with TLS (tls=verify-full), connect through a Unix socket, trust its key (server_key=FILE or ask), \
+             allow it over TLS without verification (cleartext=yes), or log in once with another client, so \
+             that the server caches its hash",
             self.who.user
         ))
     }
@@ -290,21 +292,21 @@ mod tests {
     use crate::mysql::capability as can;
     use crate::mysql::packet::Reader;
     use crate::mysql::server_key::ServerKey;
-    use crate::mysql::server_key::tests::{opened, pair};
+    use crate::mysql::server_key::tests::{decrypted, pair};
 
-    /// What a server says that can do `abilities` and prefers `plugin`.
-    fn greeting(version: &str, abilities: u64, plugin: &str) -> Vec<u8> {
+    /// The greeting of a server with those `capabilities` that prefers `plugin`.
+    fn greeting(version: &str, capabilities: u64, plugin: &str) -> Vec<u8> {
         let mut out = vec![10];
         out.extend_from_slice(version.as_bytes());
         out.push(0);
         out.extend_from_slice(&7_u32.to_le_bytes());
         out.extend_from_slice(&[1, 2, 3, 4, 5, 6, 7, 8, 0]);
-        out.extend_from_slice(&(abilities as u16).to_le_bytes());
+        out.extend_from_slice(&(capabilities as u16).to_le_bytes());
         out.extend_from_slice(&[45, 2, 0]);
-        out.extend_from_slice(&((abilities >> 16) as u16).to_le_bytes());
+        out.extend_from_slice(&((capabilities >> 16) as u16).to_le_bytes());
         out.push(21);
         out.extend_from_slice(&[0; 6]);
-        out.extend_from_slice(&((abilities >> 32) as u32).to_le_bytes());
+        out.extend_from_slice(&((capabilities >> 32) as u32).to_le_bytes());
         out.extend_from_slice(&[9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 0]);
         out.extend_from_slice(plugin.as_bytes());
         out.push(0);
@@ -315,21 +317,21 @@ mod tests {
         Who { user: "ann", password: "secret", database: Some("d"), server_key: None };
 
     fn read(version: &str, plugin: &str) -> Greeting {
-        Greeting::read(&greeting(version, can::WANTED | can::TLS, plugin)).unwrap()
+        Greeting::read(&greeting(version, can::REQUESTED | can::TLS, plugin)).unwrap()
     }
 
     #[test]
-    fn a_greeting_comes_apart() {
+    fn a_greeting_is_decoded() {
         let mariadb = read("5.5.5-10.11.19-MariaDB", "mysql_native_password");
         assert_eq!(mariadb.version, "10.11.19-MariaDB");
         assert!(mariadb.offers_tls());
         let nonce = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20];
         assert_eq!(mariadb.nonce, nonce);
-        assert_ne!(mariadb.abilities & can::CACHED_COLUMNS, 0);
-        let mysql = greeting("8.0.12", can::WANTED | can::MYSQL, "caching_sha2_password");
+        assert_ne!(mariadb.capabilities & can::CACHED_COLUMNS, 0);
+        let mysql = greeting("8.0.12", can::REQUESTED | can::MYSQL, "caching_sha2_password");
         let mysql = Greeting::read(&mysql).unwrap();
         assert!(!mysql.offers_tls());
-        assert_eq!(mysql.abilities & can::CACHED_COLUMNS, 0, "MySQL's bytes are reserved");
+        assert_eq!(mysql.capabilities & can::CACHED_COLUMNS, 0, "MySQL's bytes are reserved");
     }
 
     #[test]
@@ -339,9 +341,9 @@ mod tests {
             panic!("{refused:?}");
         };
         assert_eq!((error.code, error.message.as_str()), (1040, "Too many connections"));
-        for cut in 1..40 {
-            let whole = greeting("8.0.12", can::WANTED, "x");
-            assert!(Greeting::read(&whole[..cut]).is_err(), "cut at {cut}");
+        for length in 1..40 {
+            let whole = greeting("8.0.12", can::REQUESTED, "x");
+            assert!(Greeting::read(&whole[..length]).is_err(), "truncated to {length}");
         }
         assert!(Greeting::read(&greeting("3.23", 0, "x")).is_err());
     }
@@ -355,8 +357,8 @@ mod tests {
         let low = u64::from(reader.u32().unwrap());
         reader.take(24).unwrap();
         let high = u64::from(reader.u32().unwrap());
-        assert_eq!(low | high << 32, login.abilities());
-        assert_eq!(login.abilities() & (can::MYSQL | can::TLS), 0);
+        assert_eq!(low | high << 32, login.capabilities());
+        assert_eq!(login.capabilities() & (can::MYSQL | can::TLS), 0);
         assert_eq!(reader.terminated(), b"ann");
         assert_eq!(reader.bytes().unwrap().len(), 20);
         assert_eq!(reader.terminated(), b"d");
@@ -382,7 +384,7 @@ mod tests {
     }
 
     #[test]
-    fn a_password_in_clear_needs_a_secure_way() {
+    fn a_password_in_clear_needs_a_secure_connection() {
         let greeting = read("8.0.12", "caching_sha2_password");
         let mut open = Login::new(&greeting, WHO, false, false);
         assert_eq!(open.take(&[1, 3]), Ok(Next::Wait));
@@ -394,10 +396,10 @@ mod tests {
         }
         let mut secure = Login::new(&greeting, WHO, true, true);
         assert_eq!(secure.take(&[1, 4]), Ok(Next::Send(b"secret\0".to_vec())));
-        assert_ne!(secure.abilities() & can::TLS, 0);
+        assert_ne!(secure.capabilities() & can::TLS, 0);
     }
     #[test]
-    fn a_key_that_is_trusted_takes_the_password_over_an_open_way() {
+    fn a_trusted_key_encrypts_the_password_without_tls() {
         let (private, pem) = pair();
         let greeting = read("8.0.12", "caching_sha2_password");
         let asks = Who { server_key: Some(&ServerKey::Ask), ..WHO };
@@ -406,9 +408,9 @@ mod tests {
         let Ok(Next::Send(sent)) = login.take(&[&[1], pem.as_bytes()].concat()) else {
             panic!("it sends the password");
         };
-        assert_eq!(opened(&private, &sent, &greeting.nonce), b"secret\0");
+        assert_eq!(decrypted(&private, &sent, &greeting.nonce), b"secret\0");
         assert_eq!(login.take(&[0, 0, 0, 2, 0, 0, 0]), Ok(Next::Done));
-        // A key that was not asked for is none.
+        // A key that was not requested is refused.
         assert!(login.take(&[&[1], pem.as_bytes()].concat()).is_err());
         let known = ServerKey::Known(Box::new(private.to_public_key()));
         let knows = Who { server_key: Some(&known), ..WHO };
@@ -416,12 +418,12 @@ mod tests {
         let Ok(Next::Send(sent)) = login.take(&[1, 4]) else {
             panic!("it sends the password at once");
         };
-        assert_eq!(opened(&private, &sent, &greeting.nonce), b"secret\0");
+        assert_eq!(decrypted(&private, &sent, &greeting.nonce), b"secret\0");
         let mut login = Login::new(&greeting, asks, false, false);
         assert_eq!(login.take(&[1, 4]), Ok(Next::Send(vec![2])));
         let Err(Refused::Plugin(words)) = login.take(b"\x01no key at all") else {
             panic!("it refuses");
         };
-        assert!(words.contains("no public RSA key"), "{words}");
+        assert!(words.contains("not a public RSA key"), "{words}");
     }
 }

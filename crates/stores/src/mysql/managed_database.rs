@@ -1,68 +1,68 @@
-//! Our own database: made, marked, found again, dropped. Nothing else of the server is changed.
+//! The managed database: created, marked, reopened, dropped. Nothing else on the server is changed.
 //!
-//! The mark is a table of our name in it, whose comment is [`MARK`] and whose row holds the digest of what
-//! made the other tables, so that a later run can tell whether they are those it would make. MariaDB has a
-//! comment for the database itself, from version 10.5 on: there it says the same from the first moment, so
-//! that a run that is killed before it has made the table leaves nothing that is not known as ours. Only a
-//! database that has a name of ours *and* the mark is ever dropped.
+//! The mark is a table in it, whose comment is [`MARK`] and whose row holds the digest of the
+//! statements that created the other tables, so that a later run can check whether they are the ones it
+//! would create. MariaDB supports a comment for the database itself from version 10.5 on: it carries
+//! the mark from the start, so that a run that is killed before it has created the table leaves nothing
+//! unmarked. A database is dropped only if it has a name of our form *and* the mark.
 
 use super::connection::Connection;
 use super::reported_settings::cell;
-use crate::server::{FAREWELL_LOOKS, MARK, SchemaName, digest_of_tables};
+use crate::server::{MARK, SESSION_END_CHECKS, SchemaName, digest_of_tables};
 use std::sync::atomic::{AtomicBool, Ordering};
 use syncline_contract::{Failure, FailureKind, Rows, TargetResult, UserView, Value};
 
-/// The marking table; `syncline_mark` is the runner's own, which says that every row is loaded.
+/// The marking table; `syncline_mark` is the runner's, which records that every row is loaded.
 const TABLE: &str = "syncline_made";
 
-/// A name for a run's database, and whether it was made or adopted.
+/// The name of a run's database, and whether the run created or adopted it.
 #[derive(Debug)]
 pub(super) struct ManagedDatabase {
     pub(super) name: SchemaName,
     claimed: AtomicBool,
 }
 
-/// What stands under a name.
+/// Whether a database exists, and whether it is managed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum OwnershipState {
     Nothing,
-    /// A database of ours, and the digest of what made its tables.
-    Ours(String),
-    /// Somebody else's.
-    Foreign,
+    /// A managed database, and the digest of the statements that created its tables.
+    Managed(String),
+    /// Any other database.
+    Unmanaged,
 }
 
 impl ManagedDatabase {
-    /// Of that name; nothing is there yet.
+    /// With that name; nothing is created yet.
     pub(super) fn new(name: SchemaName) -> ManagedDatabase {
         ManagedDatabase { name, claimed: AtomicBool::new(false) }
     }
 
-    /// Makes the database with its tables; refuses one that is there.
+    /// Creates the database with its tables; refuses an existing one.
     pub(super) async fn claim(
         &self,
         connection: &mut Connection,
         collation: &str,
         tables: &[String],
     ) -> TargetResult<()> {
-        match self.look(connection).await? {
+        match self.ownership(connection).await? {
             OwnershipState::Nothing => {}
-            OwnershipState::Ours(_) => {
+            OwnershipState::Managed(_) => {
                 let what = format!(
-                    "database {} at {} is there already; name another by schema=, run with --reuse, or \
-                     remove what is ours by syncline clean",
+                    "database {} at {} exists already; name another with schema=, run with --reuse, or \
+                     remove managed databases with syncline clean",
                     self.name,
                     connection.whom()
                 );
                 return Err(Failure::new(FailureKind::Storage, what));
             }
-            OwnershipState::Foreign => return Err(self.foreign(connection)),
+            OwnershipState::Unmanaged => return Err(self.unmanaged(connection)),
         }
-        connection.query(&self.create_text(collation), "make a database").await?;
+        connection.query(&self.create_text(collation), "create a database").await?;
         self.claimed.store(true, Ordering::Release);
         let made = self.fill(connection, tables).await;
         if made.is_err() {
-            // The first failure says what happened; one of the removal would only hide it.
+            // The first failure is the one to report; a failed removal would only hide it.
             drop(self.remove(connection).await);
         }
         made
@@ -80,24 +80,26 @@ impl ManagedDatabase {
         Ok(())
     }
 
-    /// Takes the database as an earlier run has left it; `false` if there is none.
+    /// Adopts the database of an earlier run; `false` if there is none.
     pub(super) async fn adopt(
         &self,
         connection: &mut Connection,
         tables: &[String],
     ) -> TargetResult<bool> {
-        match self.look(connection).await? {
+        match self.ownership(connection).await? {
             OwnershipState::Nothing => Ok(false),
-            OwnershipState::Foreign => Err(self.foreign(connection)),
-            OwnershipState::Ours(made) if tables.is_empty() || made == digest_of_tables(tables) => {
+            OwnershipState::Unmanaged => Err(self.unmanaged(connection)),
+            OwnershipState::Managed(made)
+                if tables.is_empty() || made == digest_of_tables(tables) =>
+            {
                 self.refuse_code(connection).await?;
                 self.refuse_use(connection).await?;
                 self.claimed.store(true, Ordering::Release);
                 Ok(true)
             }
-            OwnershipState::Ours(_) => {
+            OwnershipState::Managed(_) => {
                 let what = format!(
-                    "database {} at {} holds other tables than this workload's; name its own schema",
+                    "database {} at {} holds other tables than this workload's; name another schema",
                     self.name,
                     connection.whom()
                 );
@@ -106,12 +108,12 @@ impl ManagedDatabase {
         }
     }
 
-    /// Leaves the database to a later run.
-    pub(super) fn let_go(&self) {
+    /// Keeps the database for a later run.
+    pub(super) fn release(&self) {
         self.claimed.store(false, Ordering::Release);
     }
 
-    /// True if there is something of this run's to remove.
+    /// True if this run has a database to remove.
     pub(super) fn is_claimed(&self) -> bool {
         self.claimed.load(Ordering::Acquire)
     }
@@ -120,23 +122,23 @@ impl ManagedDatabase {
     pub(super) async fn remove(&self, connection: &mut Connection) -> TargetResult<()> {
         if self.is_claimed() {
             connection.query(&self.drop_text(), "drop its database").await?;
-            self.let_go();
+            self.release();
         }
         Ok(())
     }
 
-    async fn look(&self, connection: &mut Connection) -> TargetResult<OwnershipState> {
+    async fn ownership(&self, connection: &mut Connection) -> TargetResult<OwnershipState> {
         let exists = format!(
             "SELECT COUNT(*) FROM information_schema.SCHEMATA WHERE SCHEMA_NAME = '{}'",
             self.name
         );
-        let doing = "look for its database";
+        let doing = "search for its database";
         if cell(&connection.query(&exists, doing).await?, 0, 0) == "0" {
             return Ok(OwnershipState::Nothing);
         }
         let marked = marked(connection).await?;
         if !marked.contains(&self.name) {
-            return Ok(OwnershipState::Foreign);
+            return Ok(OwnershipState::Unmanaged);
         }
         let marking = format!(
             "SELECT COUNT(*) FROM information_schema.TABLES WHERE TABLE_SCHEMA = '{}' AND TABLE_NAME = \
@@ -144,19 +146,19 @@ impl ManagedDatabase {
             self.name
         );
         if cell(&connection.query(&marking, doing).await?, 0, 0) == "0" {
-            return Ok(OwnershipState::Ours(String::new()));
+            return Ok(OwnershipState::Managed(String::new()));
         }
         let made = format!("SELECT made FROM `{}`.`{TABLE}`", self.name);
         let rows = connection.query(&made, doing).await?;
-        Ok(OwnershipState::Ours(if rows.is_empty() {
+        Ok(OwnershipState::Managed(if rows.is_empty() {
             String::new()
         } else {
             cell(&rows, 0, 0).to_owned()
         }))
     }
 
-    /// Refuses a database with anything in it that runs: databases have no owners, and a view in the place of
-    /// a table of ours could call functions with the rights of whoever reads it.
+    /// Refuses a database that contains code: databases have no owners, and a view instead of a managed
+    /// table could call functions with the rights of its reader.
     async fn refuse_code(&self, connection: &mut Connection) -> TargetResult<()> {
         let name = &self.name;
         let text = format!(
@@ -165,7 +167,7 @@ impl ManagedDatabase {
              information_schema.TRIGGERS WHERE TRIGGER_SCHEMA = '{name}' UNION ALL SELECT CONCAT('routine ', \
              ROUTINE_NAME) FROM information_schema.ROUTINES WHERE ROUTINE_SCHEMA = '{name}' LIMIT 1"
         );
-        let found = connection.query(&text, "look for views, triggers and routines");
+        let found = connection.query(&text, "search for views, triggers and routines");
         let found = found.await?;
         let found = cell(&found, 0, 0);
         if found.is_empty() {
@@ -188,7 +190,7 @@ impl ManagedDatabase {
         Err(Failure::new(FailureKind::Storage, what))
     }
 
-    fn foreign(&self, connection: &Connection) -> Failure {
+    fn unmanaged(&self, connection: &Connection) -> Failure {
         let what = format!(
             "database {} at {} was not made by syncline; name another schema, or drop it yourself",
             self.name,
@@ -197,7 +199,7 @@ impl ManagedDatabase {
         Failure::new(FailureKind::Storage, what)
     }
 
-    /// The statement that makes it.
+    /// The statement that creates it.
     pub(super) fn create_text(&self, collation: &str) -> String {
         format!(
             "CREATE DATABASE `{}` CHARACTER SET utf8mb4 COLLATE {collation} /*M!100500 COMMENT='{MARK}' */",
@@ -211,7 +213,7 @@ impl ManagedDatabase {
     }
 }
 
-/// The statements that mark a database, in it.
+/// The statements that mark a database, executed in it.
 pub(super) fn mark_texts(tables: &[String]) -> [String; 2] {
     let made = digest_of_tables(tables);
     [
@@ -220,14 +222,14 @@ pub(super) fn mark_texts(tables: &[String]) -> [String; 2] {
     ]
 }
 
-/// The databases that bear a name of ours and our mark.
+/// The databases that have a name of our form and the mark.
 async fn marked(connection: &mut Connection) -> TargetResult<Vec<SchemaName>> {
     let text = format!(
         "SELECT TABLE_SCHEMA FROM information_schema.TABLES WHERE TABLE_NAME = '{TABLE}' \
          AND TABLE_COMMENT = '{MARK}' /*M!100500 UNION SELECT SCHEMA_NAME FROM \
          information_schema.SCHEMATA WHERE SCHEMA_COMMENT = '{MARK}' */ ORDER BY 1"
     );
-    let rows = connection.query(&text, "look for databases of ours").await?;
+    let rows = connection.query(&text, "search for managed databases").await?;
     Ok(names(&rows))
 }
 
@@ -239,19 +241,19 @@ fn names(rows: &Rows) -> Vec<SchemaName> {
     texts.filter_map(|text| SchemaName::of(&text)).collect()
 }
 
-/// Sessions that have that database open, as far as this user may see them.
+/// The number of sessions with that database open that this user may see.
 async fn users(connection: &mut Connection, name: &SchemaName) -> TargetResult<u64> {
     let text = format!(
         "SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE DB = '{name}' \
          AND ID <> CONNECTION_ID()"
     );
-    let rows = connection.query(&text, "look who uses its database").await?;
+    let rows = connection.query(&text, "find sessions that use its database").await?;
     Ok(cell(&rows, 0, 0).parse().unwrap_or(0))
 }
 
-/// True if sessions have it open, and still do when those of a killed run had time to go.
+/// True if sessions have it open even after those of a killed run had time to end.
 async fn is_used(connection: &mut Connection, name: &SchemaName) -> TargetResult<bool> {
-    for _ in 0..FAREWELL_LOOKS {
+    for _ in 0..SESSION_END_CHECKS {
         if users(connection, name).await? == 0 {
             return Ok(false);
         }
@@ -261,8 +263,8 @@ async fn is_used(connection: &mut Connection, name: &SchemaName) -> TargetResult
     Ok(true)
 }
 
-/// What the server finds wrong in the tables of a database of ours: every page of every index is read,
-/// and held against its checksum.
+/// The faults that the server finds in the tables of a managed database: it reads every page of every
+/// index and verifies its checksum.
 pub(super) async fn check(
     connection: &mut Connection,
     name: &SchemaName,
@@ -270,19 +272,19 @@ pub(super) async fn check(
     let text = format!(
         "SELECT TABLE_NAME FROM information_schema.TABLES WHERE TABLE_SCHEMA = '{name}' ORDER BY TABLE_NAME"
     );
-    let tables = connection.query(&text, "look for its tables").await?;
+    let tables = connection.query(&text, "search for its tables").await?;
     let tables: Vec<String> =
         (0..tables.len()).map(|row| format!("`{name}`.`{}`", cell(&tables, row, 0))).collect();
     let text = format!("CHECK TABLE {} EXTENDED", tables.join(", "));
-    let said = connection.query(&text, "check its tables").await?;
+    let report = connection.query(&text, "check its tables").await?;
     let lines =
-        (0..said.len()).map(|row| [0, 2, 3].map(|column| cell(&said, row, column).to_owned()));
+        (0..report.len()).map(|row| [0, 2, 3].map(|column| cell(&report, row, column).to_owned()));
     let wrong =
         lines.filter(|[_, kind, words]| kind == "error" || (kind == "status" && words != "OK"));
     Ok(wrong.map(|line| line.join(" ")).collect())
 }
 
-/// Which of these tables the user's own database has.
+/// The given tables that exist in the user's own database.
 pub(super) async fn user_view(
     connection: &mut Connection,
     tables: &[String],
@@ -297,12 +299,12 @@ pub(super) async fn user_view(
          DATABASE() AND TABLE_NAME IN ({}) ORDER BY 1",
         names.join(", ")
     );
-    let rows = connection.query(&found, "look for tables of other programs").await?;
+    let rows = connection.query(&found, "search for tables of other programs").await?;
     let tables = (0..rows.len()).map(|row| cell(&rows, row, 0).to_owned());
     Ok(UserView { tables: tables.collect(), waits_for_log: None })
 }
 
-/// Drops what earlier runs have left, but what is in use; a line each.
+/// Drops the databases of earlier runs, except those in use; returns a line for each.
 pub(super) async fn clean(connection: &mut Connection) -> TargetResult<Vec<String>> {
     let mut lines = Vec::new();
     for name in marked(connection).await? {
@@ -311,7 +313,7 @@ pub(super) async fn clean(connection: &mut Connection) -> TargetResult<Vec<Strin
             continue;
         }
         let own = ManagedDatabase::new(name);
-        connection.query(&own.drop_text(), "drop a database of ours").await?;
+        connection.query(&own.drop_text(), "drop a managed database").await?;
         lines.push(format!("dropped database {}", own.name));
     }
     Ok(lines)

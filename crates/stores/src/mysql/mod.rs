@@ -1,37 +1,37 @@
-//! MariaDB and MySQL: an own session on the protocol, pipelined, prepared, without allocation.
+//! MariaDB and MySQL: our own implementation of the protocol, pipelined, prepared, without allocation.
 //!
-//! | file | what stands in it |
+//! | file | what it holds |
 //! |---|---|
 //! | `settings.rs` | the options of the URL |
-//! | `packet.rs`, `capability.rs` | framing; the abilities that both sides agree on |
-//! | `login.rs`, `auth.rs` | the handshake; how a password is shown |
+//! | `packet.rs`, `capability.rs` | framing; the capability flags that both sides agree on |
+//! | `login.rs`, `auth.rs` | the handshake; how the plugins authenticate |
 //! | `reply.rs`, `values.rs`, `calendar_time.rs` | answers packet by packet; values on the wire, times of the calendar among them |
-//! | `connection.rs` | one connection over `wire`: log-in, questions, answers |
-//! | `defaults.rs` | an option file of the clients, where a URL asks for it |
+//! | `connection.rs` | one connection over `wire`: log-in, requests, answers |
+//! | `defaults.rs` | an option file of the clients, if a URL names one |
 //! | `prepared.rs` | the plan's operations, prepared once |
-//! | `server_key.rs` | a server's RSA key, under which a password goes where there is no TLS |
+//! | `server_key.rs` | a server's RSA key, which encrypts a password without TLS |
 //! | `session.rs` | a client: the pipeline and its transactions |
 //! | `load.rs` | the bulk path |
-//! | `failure.rs` | error codes as stops |
-//! | `server.rs`, `durability.rs` | the server as it is met, and what its settings make of a commit |
-//! | `reported_settings.rs`, `counters.rs`, `observation.rs` | what is read back, counted, observed |
-//! | `managed_database.rs` | our own database: made, marked, dropped |
-//! | `target.rs` | all of it as a target |
+//! | `failure.rs` | maps error codes to stops |
+//! | `server.rs`, `durability.rs` | the state of the server, and what its settings mean for a commit |
+//! | `reported_settings.rs`, `counters.rs`, `observation.rs` | settings read back, counters, observations |
+//! | `managed_database.rs` | the managed database: created, marked, dropped |
+//! | `target.rs` | the target |
 //!
-//! Durability: `durability.rs` holds the table of words. Nothing of the server's is set: a word that is
-//! not in force is refused with the setting that would give it.
+//! Durability: `durability.rs` holds the table of words. No global setting is changed: a durability
+//! that is not in force is refused with the setting that would provide it.
 //!
 //! Isolation is set for each session and read back: read committed, repeatable read (InnoDB's own, which
 //! is not snapshot isolation), snapshot (MariaDB's `innodb_snapshot_isolation`), serializable.
 //!
-//! Transactions: the head of `session.rs` says what may share a round trip here, and why COMMIT mostly
-//! may not.
+//! Transactions: the head of `session.rs` explains what may share a round trip here, and why COMMIT
+//! mostly may not.
 //!
-//! The codec is ours. The crate `mysql_common` brings regular expressions, big numbers, compression, JSON
-//! and UUIDs, about fifty crates, and its values own their bytes: a row would allocate for each text. The
-//! dozen packets that are needed take less code than going around that.
+//! The codec is our own. The crate `mysql_common` brings regular expressions, big numbers, compression,
+//! JSON and UUIDs, about fifty crates, and its values own their bytes: a row would allocate for each
+//! text. The dozen packets that are needed take less code than working around that.
 //!
-//! Not spoken: compression, LOAD DATA LOCAL (a server's wish to read our files is refused).
+//! Not supported: compression, LOAD DATA LOCAL (a server's request to read local files is refused).
 
 mod auth;
 mod calendar_time;

@@ -1,21 +1,22 @@
-//! A look at a server as it runs, read-only: its counters, where its log stands, who follows it.
+//! Observes a running server, read-only: its counters, its log position, its replicas.
 //!
-//! InnoDB's status says where the log stands: the sequence number, up to where it is flushed, and the last
-//! checkpoint, in bytes since the server was made; older versions also count log i/o's there.
+//! InnoDB's status reports the log position: the sequence number, the position up to which it is
+//! flushed, and the last checkpoint, in bytes since the server was initialized; older versions also
+//! count log i/o's there.
 
 use super::connection::Connection;
 use super::counters::counters;
-use super::reported_settings::{cell, pairs, settings_said};
+use super::reported_settings::{cell, pairs, reported};
 use super::server::Server;
 use syncline_contract::{
     Counter, CounterUnit, Meaning, Rows, Setting, StoreObservation, TargetResult, Value,
 };
 
 const STATUS: &str = "SHOW ENGINE INNODB STATUS";
-const FOLLOWERS: &str = "SELECT COALESCE(HOST, ''), COALESCE(STATE, '') FROM \
+const REPLICAS: &str = "SELECT COALESCE(HOST, ''), COALESCE(STATE, '') FROM \
      information_schema.PROCESSLIST WHERE COMMAND LIKE 'Binlog Dump%'";
 
-/// Lines of the status, the name of what they say, and in what.
+/// Lines of the status, the name of the counter, and its unit.
 const LINES: [(&str, &str, CounterUnit); 4] = [
     ("Log sequence number", "log sequence number", CounterUnit::Bytes),
     ("Log flushed up to", "log flushed up to", CounterUnit::Bytes),
@@ -23,7 +24,7 @@ const LINES: [(&str, &str, CounterUnit); 4] = [
     ("log i/o's done", "log i/o's done", CounterUnit::Count),
 ];
 
-/// One look. Nothing that it asks commits.
+/// Takes one observation. None of its statements commits.
 pub(super) async fn observe(
     connection: &mut Connection,
     server: Server,
@@ -31,7 +32,7 @@ pub(super) async fn observe(
     let mut all = counters(connection, &server).await?;
     let status = connection.ask(STATUS).await?;
     let may_see_all = status.is_ok();
-    let mut settings = settings_said(&server.variables);
+    let mut settings = reported(&server.variables);
     settings.extend(log_state(match &status {
         Ok(rows) => Ok(cell(rows, 0, 2)),
         Err(error) => Err(&error.message),
@@ -57,7 +58,7 @@ pub(super) async fn observe(
     })
 }
 
-/// What the status says of the log.
+/// The counters that the status reports about the log.
 fn log_lines(status: &str) -> Vec<Counter> {
     let found = LINES.iter().filter_map(|(line, name, unit)| {
         let text = status.lines().find(|text| text.contains(line))?;
@@ -70,22 +71,22 @@ fn log_lines(status: &str) -> Vec<Counter> {
     found.collect()
 }
 
-/// Where the log stands at this look, in bytes since the server was made, and how far the checkpoint is
-/// behind it; or why that is not known.
+/// The log position at this observation, in bytes since the server was initialized, and the age of its
+/// checkpoint; or why they are not known.
 fn log_state(status: Result<&str, &str>) -> Vec<Setting> {
     let lines = status.map(log_lines);
     let of = |name: &str| -> Result<u64, String> {
         let lines = lines.as_ref().map_err(|why| (*why).to_owned())?;
         let line = lines.iter().find(|line| line.name == name);
         line.map_or_else(
-            || Err("the status does not hold it".to_owned()),
+            || Err("the status does not include it".to_owned()),
             |line| line.value.clone(),
         )
     };
     let mut all: Vec<_> = LINES[..3].iter().map(|(_, name, _)| (*name, of(name))).collect();
     let age = of(LINES[0].1).and_then(|now| Ok(now.saturating_sub(of(LINES[2].1)?)));
     all.push(("checkpoint age", age));
-    let said = all.into_iter().map(|(name, bytes)| Setting {
+    let settings = all.into_iter().map(|(name, bytes)| Setting {
         name: name.to_owned(),
         value: match bytes {
             Ok(bytes) => format!("{bytes} bytes"),
@@ -93,36 +94,36 @@ fn log_state(status: Result<&str, &str>) -> Vec<Setting> {
         },
         said_by: STATUS.to_owned(),
     });
-    said.collect()
+    settings.collect()
 }
 
-/// Who reads the binary log, and the size of a cluster.
+/// The sessions that read the binary log, and the size of a cluster.
 async fn replication(
     connection: &mut Connection,
     server: &Server,
     may_see_all: bool,
 ) -> TargetResult<Result<Vec<Setting>, String>> {
     if !may_see_all {
-        return Ok(Err("this user may not see others' sessions (the right PROCESS)".to_owned()));
+        return Ok(Err("this user may not see the sessions of others (grant PROCESS)".to_owned()));
     }
-    let rows = match connection.ask(FOLLOWERS).await? {
+    let rows = match connection.ask(REPLICAS).await? {
         Ok(rows) => rows,
         Err(error) => return Ok(Err(error.message)),
     };
-    let mut followers = followers(&rows);
+    let mut replicas = replicas(&rows);
     if server.variables.is_on("wsrep_on") {
         let said_by = "SHOW GLOBAL STATUS LIKE 'wsrep_cluster_size'";
-        let size = pairs(&connection.query(said_by, "say its cluster").await?);
-        followers.extend(size.into_iter().map(|(name, value)| Setting {
+        let size = pairs(&connection.query(said_by, "report its cluster size").await?);
+        replicas.extend(size.into_iter().map(|(name, value)| Setting {
             name,
             value,
             said_by: said_by.to_owned(),
         }));
     }
-    Ok(Ok(followers))
+    Ok(Ok(replicas))
 }
 
-fn followers(rows: &Rows) -> Vec<Setting> {
+fn replicas(rows: &Rows) -> Vec<Setting> {
     let text = |value| match value {
         Value::Text(text) => text,
         _ => "",
@@ -130,7 +131,7 @@ fn followers(rows: &Rows) -> Vec<Setting> {
     rows.iter()
         .map(|row| Setting {
             name: format!("replica at {}", text(row.value(0))),
-            value: format!("{}; how far behind it is, it alone knows", text(row.value(1))),
+            value: format!("{}; only the replica knows its lag", text(row.value(1))),
             said_by: "information_schema.PROCESSLIST".to_owned(),
         })
         .collect()
@@ -141,8 +142,8 @@ mod tests {
     use super::{log_lines, log_state};
 
     #[test]
-    fn a_look_says_where_the_log_stands_and_how_far_its_checkpoint_is_behind() {
-        let said = |status| -> Vec<_> {
+    fn an_observation_includes_the_log_position_and_the_checkpoint_age() {
+        let settings = |status| -> Vec<_> {
             let state = log_state(status);
             let words = |one: syncline_contract::Setting| format!("{}={}", one.name, one.value);
             state.into_iter().map(words).collect()
@@ -150,7 +151,7 @@ mod tests {
         let status =
             "Log sequence number 48153\nLog flushed up to   48150\nLast checkpoint at  44420";
         assert_eq!(
-            said(Ok(status)),
+            settings(Ok(status)),
             [
                 "log sequence number=48153 bytes",
                 "log flushed up to=48150 bytes",
@@ -158,14 +159,14 @@ mod tests {
                 "checkpoint age=3733 bytes"
             ]
         );
-        for none in [said(Err("no right")), said(Ok("nothing of the kind"))] {
+        for none in [settings(Err("no right")), settings(Ok("nothing of the kind"))] {
             assert!(none.iter().all(|one| one.contains("=not available: ")), "{none:?}");
             assert_eq!(none.len(), 4);
         }
     }
 
     #[test]
-    fn the_log_s_place_is_read_from_either_status() {
+    fn the_log_position_is_read_from_old_and_new_statuses() {
         let new = "---\nLOG\n---\nLog sequence number 48153\nLog flushed up to   48150\n\
                    Pages flushed up to 44420\nLast checkpoint at  44420\n---";
         let old = "Log sequence number          19470640\nLog flushed up to            19470640\n\

@@ -1,26 +1,26 @@
 //! Packets of the MySQL protocol: framing, and the integers and strings inside them.
 //!
-//! A packet is three bytes of length, one of sequence, and that many bytes. What is longer than
-//! [`PAYLOAD_MAX`] goes as several, all but the last of exactly that length. Sequences start at 0 with
-//! each command and count on through its answer.
+//! A packet is three bytes of length, one of sequence, and the payload. A payload of [`PAYLOAD_MAX`]
+//! bytes or more is sent as several packets, all but the last of exactly that length. Sequences start
+//! at 0 with each command and continue through its answer.
 //!
 //! Invariants:
-//! 1. [`Reader`] never reads beyond the packet it was made of: what is too short is [`Malformed`].
-//! 2. Between [`begin`] and [`end`] nothing but the packet's own bytes is appended.
+//! 1. [`Reader`] never reads beyond its packet: one that is too short is [`Malformed`].
+//! 2. Between [`begin`] and [`end`] only the packet's own bytes are appended.
 
-/// Bytes of a packet's header.
+/// The length of a packet's header, in bytes.
 pub(super) const HEADER: usize = 4;
 
-/// The longest payload of one packet; one of exactly this length is followed by another packet.
+/// The maximum payload of one packet; one of exactly this length is followed by another packet.
 pub(super) const PAYLOAD_MAX: usize = 0xFF_FF_FF;
 
-/// What a server sent does not follow the protocol: where.
+/// A violation of the protocol by the server, with its place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Malformed(pub(super) &'static str);
 
-/// Where a packet under construction starts.
+/// The start of a packet under construction.
 #[derive(Clone, Copy, Debug)]
-#[must_use = "a packet that was begun is ended"]
+#[must_use = "a packet must be ended"]
 pub(super) struct Start(usize);
 
 /// Begins a packet at the end of `out`.
@@ -31,7 +31,7 @@ pub(super) fn begin(out: &mut Vec<u8>) -> Start {
     Start(start)
 }
 
-/// Ends the packet that was begun there, numbered from `sequence` on.
+/// Ends the packet that started there, numbered from `sequence` on.
 #[inline]
 pub(super) fn end(out: &mut Vec<u8>, Start(start): Start, sequence: u8) {
     let length = out.len() - start - HEADER;
@@ -42,7 +42,7 @@ pub(super) fn end(out: &mut Vec<u8>, Start(start): Start, sequence: u8) {
     write_header(&mut out[start..start + HEADER], length, sequence);
 }
 
-/// Cuts a long packet into several.
+/// Splits a long payload into several packets.
 #[cold]
 fn split(out: &mut Vec<u8>, start: usize, mut sequence: u8) {
     let payload = out.split_off(start + HEADER);
@@ -64,7 +64,7 @@ fn write_header(header: &mut [u8], length: usize, sequence: u8) {
     header[3] = sequence;
 }
 
-/// A header's length and sequence; none if it has not arrived whole.
+/// The length and sequence of a header; `None` if it is incomplete.
 #[inline]
 pub(super) fn header(bytes: &[u8]) -> Option<(usize, u8)> {
     let [a, b, c, sequence, ..] = *bytes else {
@@ -73,7 +73,7 @@ pub(super) fn header(bytes: &[u8]) -> Option<(usize, u8)> {
     Some((u32::from_le_bytes([a, b, c, 0]) as usize, sequence))
 }
 
-/// Appends an integer of one to nine bytes.
+/// Appends a length-encoded integer of one to nine bytes.
 #[inline]
 pub(super) fn put_length(out: &mut Vec<u8>, value: usize) {
     match value {
@@ -93,39 +93,39 @@ pub(super) fn put_length(out: &mut Vec<u8>, value: usize) {
     }
 }
 
-/// Appends bytes behind their length.
+/// Appends bytes after their length.
 #[inline]
 pub(super) fn put_bytes(out: &mut Vec<u8>, bytes: &[u8]) {
     put_length(out, bytes.len());
     out.extend_from_slice(bytes);
 }
 
-/// Appends bytes and a zero behind them.
+/// Appends bytes with a terminating zero.
 pub(super) fn put_terminated(out: &mut Vec<u8>, bytes: &[u8]) {
     out.extend_from_slice(bytes);
     out.push(0);
 }
 
-/// Reads a packet from its front.
+/// Reads a packet from front to back.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Reader<'a> {
     rest: &'a [u8],
 }
 
 impl<'a> Reader<'a> {
-    /// Of a payload.
+    /// Reads a payload.
     #[inline]
     pub(super) fn new(payload: &'a [u8]) -> Reader<'a> {
         Reader { rest: payload }
     }
 
-    /// What was not read yet.
+    /// The unread bytes.
     #[inline]
     pub(super) fn rest(&self) -> &'a [u8] {
         self.rest
     }
 
-    /// The next so many bytes.
+    /// The next `count` bytes.
     #[inline]
     pub(super) fn take(&mut self, count: usize) -> Result<&'a [u8], Malformed> {
         let (taken, rest) =
@@ -166,7 +166,7 @@ impl<'a> Reader<'a> {
         self.array().map(u64::from_le_bytes)
     }
 
-    /// An integer of one to nine bytes; the mark of null is no integer.
+    /// A length-encoded integer of one to nine bytes; the marker of null is invalid.
     #[inline]
     pub(super) fn length(&mut self) -> Result<u64, Malformed> {
         match self.u8()? {
@@ -177,18 +177,18 @@ impl<'a> Reader<'a> {
                 Ok(u64::from(u32::from_le_bytes([a, b, c, 0])))
             }
             0xFE => self.u64(),
-            _ => Err(Malformed("a length that is none")),
+            _ => Err(Malformed("an invalid length")),
         }
     }
 
-    /// Bytes behind their length.
+    /// Bytes after their length.
     #[inline]
     pub(super) fn bytes(&mut self) -> Result<&'a [u8], Malformed> {
         let length = self.length()?;
         self.take(usize::try_from(length).unwrap_or(usize::MAX))
     }
 
-    /// Bytes behind their length, or null.
+    /// Bytes after their length, or null.
     pub(super) fn nullable_bytes(&mut self) -> Result<Option<&'a [u8]>, Malformed> {
         if self.rest.first() == Some(&0xFB) {
             self.rest = &self.rest[1..];
@@ -197,7 +197,7 @@ impl<'a> Reader<'a> {
         self.bytes().map(Some)
     }
 
-    /// Bytes before a zero, or all that is left.
+    /// Bytes up to a zero, or all remaining ones.
     pub(super) fn terminated(&mut self) -> &'a [u8] {
         let end = self.rest.iter().position(|byte| *byte == 0);
         let (taken, rest) = match end {
@@ -225,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn a_long_packet_is_cut_and_its_last_part_is_shorter() {
+    fn a_long_packet_is_split_and_its_last_part_is_shorter() {
         for (length, parts) in
             [(PAYLOAD_MAX, vec![PAYLOAD_MAX, 0]), (PAYLOAD_MAX + 5, vec![PAYLOAD_MAX, 5])]
         {
@@ -244,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn lengths_come_back_whatever_their_size() {
+    fn lengths_of_any_size_survive_a_round_trip() {
         for value in [0, 250, 251, 0xFFFF, 0x1_0000, 0xFF_FFFF, 0x100_0000, 1 << 40] {
             let mut out = Vec::new();
             put_length(&mut out, value);
@@ -255,13 +255,13 @@ mod tests {
     }
 
     #[test]
-    fn what_is_too_short_is_malformed_and_not_read() {
+    fn a_packet_that_is_too_short_is_malformed() {
         assert!(Reader::new(&[1, 2, 3]).u32().is_err());
         assert!(Reader::new(&[5, b'a']).bytes().is_err());
         assert!(Reader::new(&[0xFE, 1]).length().is_err());
         let huge = [0xFE, 255, 255, 255, 255, 255, 255, 255, 255];
         assert!(Reader::new(&huge).bytes().is_err());
-        assert_eq!(Reader::new(&[0xFB]).length(), Err(Malformed("a length that is none")));
+        assert_eq!(Reader::new(&[0xFB]).length(), Err(Malformed("an invalid length")));
         assert_eq!(Reader::new(&[0xFB]).nullable_bytes(), Ok(None));
     }
 }

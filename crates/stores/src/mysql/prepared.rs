@@ -1,9 +1,9 @@
-//! The plan's operations on one connection: prepared once, executed by number.
+//! The plan's operations on one connection: prepared once, executed by statement id.
 //!
 //! Invariants:
-//! 1. Types of parameters go with the first execution, and again whenever a value's type differs from
-//!    what the server remembers; otherwise it is told that it knows them.
-//! 2. A command is encoded whole or not at all: what is refused here leaves no byte.
+//! 1. Types of parameters are sent with the first execution, and again whenever a value's type differs
+//!    from the one that the server remembers; otherwise they are omitted.
+//! 2. A command is encoded completely or not at all: a refused one appends no bytes.
 
 use super::connection::{Connection, command, put_query};
 use super::failure::outside;
@@ -17,17 +17,17 @@ use syncline_contract::{
 
 /// "This command is not supported in the prepared statement protocol yet".
 const NOT_PREPARABLE: u16 = 1295;
-/// A table, a column or a database that is not there yet: a script may make it itself.
+/// A table, a column or a database that does not exist yet: a script may create it itself.
 const ABSENT: [u16; 3] = [1146, 1054, 1049];
-/// Where in an execution's packet the statement's number stands.
+/// The offset of the statement id in an execution's packet.
 const NUMBER_AT: usize = packet::HEADER + 1;
-/// What the server remembers before anything was sent: no type of the protocol.
+/// Marks a type that the server does not know yet; not a type of the protocol.
 const UNTYPED: u8 = 0xFF;
 
-/// How an operation reaches the server.
+/// How an operation is sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Way {
-    /// By the number of its prepared statement.
+pub(super) enum SendMode {
+    /// By the id of its prepared statement.
     Prepared(u32),
     /// As text, since the server does not prepare such statements; it has no parameters.
     Text,
@@ -39,20 +39,20 @@ pub(super) enum Way {
 #[derive(Debug)]
 pub(super) struct Prepared {
     pub(super) operation: Operation,
-    pub(super) way: Way,
+    pub(super) send_mode: SendMode,
     statement: Statement,
-    /// The kinds of its parameters, as the plan orders them.
+    /// The kinds of its parameters, in the plan's order.
     kinds: Vec<Kind>,
-    /// For each placeholder, the type that the server remembers.
+    /// The type of each placeholder that the server remembers.
     types: Vec<u8>,
-    /// The kinds of its answer; empty for a write and for a statement of a user's.
+    /// The kinds of its answer; empty for a write and for a user's statement.
     pub(super) answer: Vec<Kind>,
     /// The columns of its answer, as last described.
     pub(super) columns: Vec<Column>,
     pub(super) names: Vec<String>,
-    /// True if it answers rows.
+    /// True if it returns rows.
     pub(super) answers: bool,
-    /// True if it changes one row by key, which must be there.
+    /// True if it changes one row by key, which must exist.
     pub(super) changes_one: bool,
 }
 
@@ -70,16 +70,16 @@ pub(super) async fn prepare(
     if !all.is_empty() {
         connection.flush().await?;
     }
-    // Every answer is read before the first refusal is told, so that none is left behind.
+    // Every answer is read before the first refusal is returned, so that none remains unread.
     let mut refused = None;
     for prepared in &mut all {
         match connection.prepared().await? {
-            Ok(answer) => prepared.is(answer),
+            Ok(answer) => prepared.set_prepared(answer),
             Err(error) => {
                 let users = matches!(prepared.operation.action, Action::Statement { .. });
                 let plain = prepared.statement.order.is_empty();
                 if users && plain && error.code == NOT_PREPARABLE {
-                    prepared.way = Way::Text;
+                    prepared.send_mode = SendMode::Text;
                 } else if !(users && ABSENT.contains(&error.code)) {
                     let doing = format!("prepare operation \"{}\"", prepared.operation.name);
                     refused.get_or_insert_with(|| outside(&error, &doing, connection.whom()));
@@ -98,10 +98,10 @@ impl Prepared {
         let statement = sql.statement(plan, action);
         Prepared {
             operation: operation.clone(),
-            way: Way::Late,
+            send_mode: SendMode::Late,
             types: vec![UNTYPED; statement.order.len()],
             statement,
-            // Of a user's statement any kind fits.
+            // A user's statement accepts values of any kind.
             kinds: match action {
                 Action::Statement { .. } => Vec::new(),
                 _ => kinds(plan.parameters(action)),
@@ -114,13 +114,13 @@ impl Prepared {
         }
     }
 
-    fn is(&mut self, answer: PreparedAnswer) {
-        self.way = Way::Prepared(answer.statement);
+    fn set_prepared(&mut self, answer: PreparedAnswer) {
+        self.send_mode = SendMode::Prepared(answer.statement);
         self.columns = answer.columns;
         self.names = answer.names;
     }
 
-    /// Prepares it now; nothing else may be under way.
+    /// Prepares it now; no other command may be in flight.
     #[cold]
     pub(super) async fn prepare_late(
         &mut self,
@@ -128,19 +128,19 @@ impl Prepared {
     ) -> TargetResult<Result<(), Box<super::reply::ServerError>>> {
         connection.queue_prepare(&self.statement.text);
         connection.flush().await?;
-        Ok(connection.prepared().await?.map(|answer| self.is(answer)))
+        Ok(connection.prepared().await?.map(|answer| self.set_prepared(answer)))
     }
 
-    /// Writes its number into a command that was encoded before it had one.
-    pub(super) fn number(&self, encoded: &mut [u8]) {
-        if let Way::Prepared(number) = self.way
+    /// Writes its statement id into a command that was encoded before it had one.
+    pub(super) fn write_statement_id(&self, encoded: &mut [u8]) {
+        if let SendMode::Prepared(number) = self.send_mode
             && encoded.get(packet::HEADER) == Some(&command::EXECUTE)
         {
             encoded[NUMBER_AT..NUMBER_AT + 4].copy_from_slice(&number.to_le_bytes());
         }
     }
 
-    /// The server may have forgotten the types of the parameters, as after an error.
+    /// Resets the remembered types: the server may have dropped them, as after an error.
     pub(super) fn forget_types(&mut self) {
         self.types.fill(UNTYPED);
     }
@@ -153,35 +153,35 @@ impl Prepared {
         given: &[Value<'_>],
         out: &mut Vec<u8>,
     ) -> Result<(), Stop> {
-        let number = match self.way {
-            Way::Prepared(number) => number,
-            Way::Late => 0,
-            Way::Text => {
+        let number = match self.send_mode {
+            SendMode::Prepared(number) => number,
+            SendMode::Late => 0,
+            SendMode::Text => {
                 put_query(out, &self.statement.text);
                 return Ok(());
             }
         };
         if other_scales(&self.kinds, given) {
-            return Err(self.refused(id, "was given a decimal of another scale"));
+            return Err(self.refused(id, "received a decimal whose scale differs from the plan's"));
         }
         let before = out.len();
         let start = packet::begin(out);
         out.push(command::EXECUTE);
         out.extend_from_slice(&number.to_le_bytes());
-        // No cursor; once.
+        // No cursor; one iteration.
         out.extend_from_slice(&[0, 1, 0, 0, 0]);
         if !self.statement.order.is_empty()
             && !put_parameters(&self.statement.order, &mut self.types, given, out)
         {
             out.truncate(before);
             self.forget_types();
-            return Err(self.refused(id, "was given a time outside the years 0 to 9999"));
+            return Err(self.refused(id, "received a time outside the years 0 to 9999"));
         }
         packet::end(out, start, 0);
         Ok(())
     }
 
-    /// A refusal of what the plan rules out.
+    /// A failure for a value or an answer that the plan does not allow.
     #[cold]
     pub(super) fn refused(&self, id: OperationId, what: &str) -> Stop {
         let what = format!("operation \"{}\" {what}", self.operation.name);
@@ -189,8 +189,8 @@ impl Prepared {
     }
 }
 
-/// Appends parameters in that order of the given values, behind the map of nulls and, where they are
-/// not remembered, their types. `false` if one cannot be sent.
+/// Appends the given values as parameters in that order, after the bitmap of nulls and, unless they are
+/// remembered, their types. `false` if one cannot be sent.
 #[inline]
 pub(super) fn put_parameters(
     order: &[usize],
@@ -205,7 +205,7 @@ pub(super) fn put_parameters(
         let value = &given[*from];
         if matches!(value, Value::Null) {
             out[nulls + place / 8] |= 1 << (place % 8);
-            // Any type would do, but there must be one.
+            // Any type is valid, but one must be sent.
             remembered &= types[place] != UNTYPED;
             if types[place] == UNTYPED {
                 types[place] = values::wire::NULL;
@@ -225,7 +225,7 @@ pub(super) fn put_parameters(
     order.iter().all(|from| values::put(out, &given[*from]))
 }
 
-/// True if a decimal is of another scale than its column.
+/// True if a decimal's scale differs from its column's.
 #[inline]
 pub(super) fn other_scales(kinds: &[Kind], given: &[Value<'_>]) -> bool {
     let mut pairs = given.iter().zip(kinds);
@@ -242,7 +242,7 @@ mod tests {
     use syncline_contract::{Decimal, Kind, Value};
 
     #[test]
-    fn types_go_once_and_again_when_they_change() {
+    fn types_are_sent_once_and_again_when_they_change() {
         let mut types = vec![UNTYPED; 2];
         let mut sent = |given: &[Value<'_>]| {
             let mut out = Vec::new();
@@ -251,7 +251,7 @@ mod tests {
         };
         let first = sent(&[Value::Text("ab"), Value::Int(7)]);
         let numbers = [7, 0, 0, 0, 0, 0, 0, 0, 2, b'a', b'b'];
-        assert_eq!(first[..2], [0, 1], "no null, and types follow");
+        assert_eq!(first[..2], [0, 1], "no null, and types included");
         assert_eq!(first[2..6], [wire::LONGLONG, 0, wire::VAR_STRING, 0]);
         assert_eq!(first[6..], numbers);
         let second = sent(&[Value::Text("ab"), Value::Int(7)]);
@@ -260,7 +260,7 @@ mod tests {
         let null = sent(&[Value::Null, Value::Int(7)]);
         assert_eq!(null[..2], [0b10, 0], "a null changes no type");
         let other = sent(&[Value::Int(1), Value::Int(7)]);
-        assert_eq!(other[1], 1, "another type is said");
+        assert_eq!(other[1], 1, "a changed type is sent");
     }
 
     #[test]
@@ -275,7 +275,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_sent_is_said() {
+    fn values_that_cannot_be_sent_are_refused() {
         let mut types = vec![UNTYPED];
         let late = [Value::Timestamp(i64::MAX)];
         assert!(!put_parameters(&[0], &mut types, &late, &mut Vec::new()));

@@ -1,14 +1,14 @@
-//! What a server answers to a command: success, an error, or rows.
+//! Decodes a server's answer to a command: success, an error, or rows.
 //!
 //! States of an answer, packet by packet:
 //!
 //! ```text
-//! First ── success or error ─────────────────────────────> whole
-//!   └──── columns, described ──> Columns ──> Rows ── end ─> whole
-//!   └──── columns, known ──────────────────> Rows ── end ─> whole
+//!     First ── success or error ─────────────────────────────> whole
+//!       └──── columns, described ──> Columns ──> Rows ── end ─> whole
+//!       └──── columns, known ──────────────────> Rows ── end ─> whole
 //! ```
 //!
-//! An answer that says that another follows starts again at First; of several only the first is kept.
+//! If a result announces another one, decoding starts again at First; only the first result is kept.
 
 use super::capability as can;
 use super::packet::{Malformed, PAYLOAD_MAX, Reader};
@@ -17,25 +17,25 @@ use syncline_contract::{Kind, Rows};
 
 /// The status bit of an open transaction.
 const IN_TRANSACTION: u16 = 0x0001;
-/// The status bit of another answer that follows.
+/// The status bit that announces another result.
 const MORE_ANSWERS: u16 = 0x0008;
 /// A packet of this length or more does not end rows, where two packets do.
 const END_MAX: usize = 9;
 
-/// The most characters of an error's words that are kept.
+/// The maximum length of an error message, in characters; the rest is dropped.
 const WORDS_MAX: usize = 500;
 
-/// An error, as the server says it.
+/// An error, as the server reports it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct ServerError {
     pub(super) code: u16,
-    /// The five letters of the SQL standard; empty before a log-in.
+    /// The SQLSTATE; empty before a log-in.
     pub(super) state: String,
     pub(super) message: String,
 }
 
 impl ServerError {
-    /// Of a packet that starts with 0xFF.
+    /// Decodes a packet that starts with 0xFF.
     #[cold]
     pub(super) fn read(payload: &[u8]) -> Result<ServerError, Malformed> {
         let mut error = ServerError::early(payload)?;
@@ -47,7 +47,7 @@ impl ServerError {
         Ok(error)
     }
 
-    /// The same before a log-in, where no state is said.
+    /// As [`ServerError::read`], but before a log-in, when errors have no SQLSTATE.
     #[cold]
     pub(super) fn early(payload: &[u8]) -> Result<ServerError, Malformed> {
         let mut reader = Reader::new(payload);
@@ -63,51 +63,52 @@ impl ServerError {
 /// The end of an answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum End {
-    /// Success: rows affected (found, not changed), and whether a transaction is open.
+    /// Success: the number of rows affected (found, not changed), and whether a transaction is open.
     Success { affected: u64, in_transaction: bool },
-    /// The server refused; the connection goes on.
+    /// The server refused the command; the connection remains usable.
     Error(Box<ServerError>),
 }
 
-/// In which form rows come.
+/// The encoding of rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Form {
     /// Every value as text: the answer of a query.
     Text,
-    /// Values as their columns say: the answer of a prepared statement.
+    /// Values by the types of their columns: the answer of a prepared statement.
     Binary,
 }
 
-/// Where in an answer the next packet stands.
+/// The expected next packet of an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum At {
+enum AnswerState {
     First,
-    /// So many are still to be described.
+    /// The number of columns that are still to be described.
     Columns(usize),
     /// The packet that older servers send between columns and rows.
     ColumnsEnd,
     Rows,
 }
 
-/// An answer under way; reused from one to the next.
+/// The decoder of an answer; reused for the next one.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Answer {
-    abilities: u64,
+    capabilities: u64,
     form: Form,
-    at: At,
-    /// True if a statement has answered before, so that the rest is passed over.
-    over: bool,
+    at: AnswerState,
+    /// True if a result is complete, so that further ones are skipped.
+    skips_rest: bool,
     affected: u64,
 }
 
 impl Answer {
-    /// On a connection of those abilities.
-    pub(super) fn new(abilities: u64, form: Form) -> Answer {
-        Answer { abilities, form, at: At::First, over: false, affected: 0 }
+    /// On a connection with those capabilities.
+    pub(super) fn new(capabilities: u64, form: Form) -> Answer {
+        Answer { capabilities, form, at: AnswerState::First, skips_rest: false, affected: 0 }
     }
 
-    /// Takes the next packet of the answer; the end, once it is whole. Columns that are described
-    /// replace those known; rows of `kinds` (none: as the columns say) go to the end of `rows`.
+    /// Decodes the next packet of the answer; returns the end once it is complete. New descriptions
+    /// replace the known columns; rows are appended to `rows`, decoded by `kinds`, or by the columns if
+    /// `kinds` is empty.
     #[inline]
     pub(super) fn take(
         &mut self,
@@ -120,31 +121,31 @@ impl Answer {
             return Err(Malformed("an empty packet"));
         };
         match self.at {
-            At::First => self.first(first, payload, columns, rows),
-            At::Columns(left) => {
-                if !self.over {
+            AnswerState::First => self.first(first, payload, columns, rows),
+            AnswerState::Columns(left) => {
+                if !self.skips_rest {
                     columns.push(Column::read(payload)?);
                 }
                 self.at = match left {
-                    0 | 1 => self.behind_columns(),
-                    more => At::Columns(more - 1),
+                    0 | 1 => self.after_columns(),
+                    more => AnswerState::Columns(more - 1),
                 };
-                if !self.over && self.at == At::Rows {
+                if !self.skips_rest && self.at == AnswerState::Rows {
                     rows.reset(columns.len());
                 }
                 Ok(None)
             }
-            At::ColumnsEnd => {
-                self.at = At::Rows;
-                if !self.over {
+            AnswerState::ColumnsEnd => {
+                self.at = AnswerState::Rows;
+                if !self.skips_rest {
                     rows.reset(columns.len());
                 }
                 Ok(None)
             }
-            At::Rows => match (first, self.form) {
+            AnswerState::Rows => match (first, self.form) {
                 (0xFF, _) => self.error(payload),
                 (0xFE, _) if payload.len() < PAYLOAD_MAX => self.rows_end(payload),
-                _ if self.over => Ok(None),
+                _ if self.skips_rest => Ok(None),
                 (0x00, Form::Binary) => {
                     push_row(payload, columns, kinds, rows)?;
                     Ok(None)
@@ -153,7 +154,7 @@ impl Answer {
                     push_text_row(payload, columns.len(), rows)?;
                     Ok(None)
                 }
-                _ => Err(Malformed("a row that is none")),
+                _ => Err(Malformed("an invalid row")),
             },
         }
     }
@@ -172,48 +173,52 @@ impl Answer {
                 let affected = reader.length()?;
                 reader.length()?;
                 let status = reader.u16()?;
-                if !self.over {
+                if !self.skips_rest {
                     self.affected = affected;
                 }
                 Ok(self.success(status))
             }
             0xFF => self.error(payload),
-            0xFB => Err(Malformed("a wish to read a file of ours")),
+            0xFB => Err(Malformed("a request to read a local file")),
             _ => {
                 let mut reader = Reader::new(payload);
                 let count = reader.length()?;
                 let count =
                     usize::try_from(count).map_err(|_large| Malformed("too many columns"))?;
-                let described = self.abilities & can::CACHED_COLUMNS == 0
+                let described = self.capabilities & can::CACHED_COLUMNS == 0
                     || reader.rest().is_empty()
                     || reader.u8()? != 0;
                 if described {
-                    if !self.over {
+                    if !self.skips_rest {
                         columns.clear();
                     }
-                    self.at = At::Columns(count);
+                    self.at = AnswerState::Columns(count);
                 } else {
                     if columns.len() != count {
-                        return Err(Malformed("other columns than were described"));
+                        return Err(Malformed("columns that differ from those described"));
                     }
                     rows.reset(count);
-                    self.at = self.behind_columns();
+                    self.at = self.after_columns();
                 }
                 Ok(None)
             }
         }
     }
 
-    fn behind_columns(self) -> At {
-        if self.abilities & can::ONE_END == 0 { At::ColumnsEnd } else { At::Rows }
+    fn after_columns(self) -> AnswerState {
+        if self.capabilities & can::ONE_END == 0 {
+            AnswerState::ColumnsEnd
+        } else {
+            AnswerState::Rows
+        }
     }
 
     #[inline]
     fn rows_end(&mut self, payload: &[u8]) -> Result<Option<End>, Malformed> {
         let mut reader = Reader::new(&payload[1..]);
-        let status = if self.abilities & can::ONE_END == 0 {
+        let status = if self.capabilities & can::ONE_END == 0 {
             if payload.len() >= END_MAX {
-                return Err(Malformed("an end of rows that is none"));
+                return Err(Malformed("an invalid end of rows"));
             }
             reader.u16()?;
             reader.u16()?
@@ -227,9 +232,9 @@ impl Answer {
 
     #[inline]
     fn success(&mut self, status: u16) -> Option<End> {
-        self.at = At::First;
-        self.over = status & MORE_ANSWERS != 0;
-        if self.over {
+        self.at = AnswerState::First;
+        self.skips_rest = status & MORE_ANSWERS != 0;
+        if self.skips_rest {
             return None;
         }
         let affected = std::mem::take(&mut self.affected);
@@ -238,20 +243,20 @@ impl Answer {
 
     #[cold]
     fn error(&mut self, payload: &[u8]) -> Result<Option<End>, Malformed> {
-        *self = Answer::new(self.abilities, self.form);
+        *self = Answer::new(self.capabilities, self.form);
         Ok(Some(End::Error(Box::new(ServerError::read(payload)?))))
     }
 }
 
-/// The answer to the preparing of a statement, packet by packet: its number, then descriptions of its
-/// parameters, which are passed over, and of its columns.
+/// Decodes the answer to a preparation, packet by packet: the statement id, then descriptions of its
+/// parameters, which are skipped, and of its columns.
 #[derive(Debug)]
 pub(super) struct Preparing {
-    abilities: u64,
+    capabilities: u64,
     statement: u32,
     parameters: u16,
     columns: u16,
-    /// Packets that are still to come; none before the first has.
+    /// The numbers of packets still to come for parameters and columns; `None` before the first packet.
     left: Option<(usize, usize)>,
     described: Vec<Column>,
     names: Vec<String>,
@@ -267,10 +272,10 @@ pub(super) struct PreparedAnswer {
 }
 
 impl Preparing {
-    /// On a connection of those abilities.
-    pub(super) fn new(abilities: u64) -> Preparing {
+    /// On a connection with those capabilities.
+    pub(super) fn new(capabilities: u64) -> Preparing {
         Preparing {
-            abilities,
+            capabilities,
             statement: 0,
             parameters: 0,
             columns: 0,
@@ -280,7 +285,8 @@ impl Preparing {
         }
     }
 
-    /// Takes the next packet; the statement, or the server's refusal, once the answer is whole.
+    /// Decodes the next packet; returns the statement, or the server's refusal, once the answer is
+    /// complete.
     pub(super) fn take(
         &mut self,
         payload: &[u8],
@@ -291,12 +297,12 @@ impl Preparing {
                 match reader.u8()? {
                     0x00 => {}
                     0xFF => return Ok(Some(Err(Box::new(ServerError::read(payload)?)))),
-                    _ => return Err(Malformed("an answer to a preparation that is none")),
+                    _ => return Err(Malformed("an invalid answer to a preparation")),
                 }
                 self.statement = reader.u32()?;
                 self.columns = reader.u16()?;
                 self.parameters = reader.u16()?;
-                let ends = usize::from(self.abilities & can::ONE_END == 0);
+                let ends = usize::from(self.capabilities & can::ONE_END == 0);
                 let packets = |described: u16| match described {
                     0 => 0,
                     some => usize::from(some) + ends,
@@ -354,7 +360,7 @@ mod tests {
         let mut columns: Vec<Column> = Vec::new();
         let mut end = None;
         for packet in packets {
-            assert_eq!(end, None, "an answer goes on behind its end");
+            assert_eq!(end, None, "an answer continues after its end");
             end = answer.take(packet, &mut columns, &[Kind::Int], rows).unwrap();
         }
         end
@@ -363,8 +369,8 @@ mod tests {
     const DONE: End = End::Success { affected: 0, in_transaction: false };
 
     #[test]
-    fn rows_come_behind_their_columns() {
-        for (abilities, packets) in [
+    fn rows_follow_their_columns() {
+        for (capabilities, packets) in [
             (
                 can::ONE_END,
                 vec![
@@ -398,7 +404,7 @@ mod tests {
             ),
         ] {
             let mut rows = Rows::default();
-            let mut answer = Answer::new(abilities, Form::Binary);
+            let mut answer = Answer::new(capabilities, Form::Binary);
             assert_eq!(end_of(&mut answer, &packets, &mut rows), Some(DONE));
             let got: Vec<_> = rows.iter().map(|row| row.value(0)).collect();
             assert_eq!(got, [Value::Int(5), Value::Int(-6)]);
@@ -417,11 +423,11 @@ mod tests {
         }
         assert_eq!(rows.row(0).value(0), Value::Int(9));
         let other = answer.take(&[2, 0], &mut columns, &[], &mut rows);
-        assert!(other.is_err(), "two columns are not the one that is known");
+        assert!(other.is_err(), "two columns instead of the known one");
     }
 
     #[test]
-    fn a_write_says_how_many_rows_it_found() {
+    fn a_write_returns_the_number_of_rows_found() {
         let mut rows = Rows::default();
         let mut answer = Answer::new(can::ONE_END, Form::Binary);
         let end = end_of(&mut answer, &[vec![0, 0xFC, 44, 1, 0, 1, 0, 0, 0]], &mut rows);
@@ -432,7 +438,7 @@ mod tests {
     #[test]
     fn an_error_ends_an_answer_wherever_it_comes() {
         let error = [&[0xFF, 0xBD, 0x04][..], b"#40001Deadlock found"].concat();
-        let said = ServerError {
+        let expected = ServerError {
             code: 1213,
             state: "40001".to_owned(),
             message: "Deadlock found".to_owned(),
@@ -442,12 +448,12 @@ mod tests {
         for before in [vec![], vec![vec![1], described("a", LONGLONG), binary(1)]] {
             let packets = [before, vec![error.clone()]].concat();
             let end = end_of(&mut answer, &packets, &mut rows);
-            assert_eq!(end, Some(End::Error(Box::new(said.clone()))));
+            assert_eq!(end, Some(End::Error(Box::new(expected.clone()))));
         }
     }
 
     #[test]
-    fn of_several_answers_the_first_counts() {
+    fn the_first_of_several_results_is_kept() {
         let mut rows = Rows::default();
         let mut answer = Answer::new(can::ONE_END, Form::Text);
         let packets = [
@@ -467,7 +473,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_answer_is_malformed() {
+    fn invalid_answers_are_malformed() {
         let mut columns = Vec::new();
         for packet in [&[][..], &[0xFB, b'/'], &[0x00], &[0xFE, 1]] {
             let mut answer = Answer::new(0, Form::Binary);
@@ -477,15 +483,15 @@ mod tests {
     }
 
     #[test]
-    fn a_prepared_statement_says_its_columns() {
-        for abilities in [0, can::ONE_END] {
-            let end = (abilities == 0).then(|| vec![0xFE, 0, 0, 2, 0]);
+    fn a_prepared_statement_returns_its_columns() {
+        for capabilities in [0, can::ONE_END] {
+            let end = (capabilities == 0).then(|| vec![0xFE, 0, 0, 2, 0]);
             let mut packets = vec![vec![0, 9, 0, 0, 0, 1, 0, 2, 0, 0, 0, 0]];
             packets.extend([described("?", 253), described("?", 253)]);
             packets.extend(end.clone());
             packets.push(described("a", LONGLONG));
             packets.extend(end);
-            let mut preparing = Preparing::new(abilities);
+            let mut preparing = Preparing::new(capabilities);
             let (last, before) = packets.split_last().unwrap();
             for packet in before {
                 assert_eq!(preparing.take(packet), Ok(None));

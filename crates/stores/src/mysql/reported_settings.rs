@@ -1,4 +1,4 @@
-//! What a session is set to, how that is read back, and what the server says of itself.
+//! A session's settings, how they are read back, and the settings that the server reports.
 
 use super::connection::Connection;
 use super::durability::Variables;
@@ -9,15 +9,15 @@ use syncline_contract::{
     Durability, Failure, FailureKind, ReportedSettings, Rows, Setting, TargetResult, Value,
 };
 
-/// What a session asks of the SQL it sends: nothing is cut, rounded or replaced in silence, and a key of
-/// zero is a key.
+/// A session's SQL mode: values are never truncated, rounded or replaced silently, and a key of zero is
+/// valid.
 const SQL_MODE: &str =
     "STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION,ERROR_FOR_DIVISION_BY_ZERO,NO_AUTO_VALUE_ON_ZERO";
 
-/// What makes snapshot isolation of MariaDB's repeatable read.
+/// The setting that turns MariaDB's repeatable read into snapshot isolation.
 const SNAPSHOT: &str = "innodb_snapshot_isolation";
 
-/// What each session sets on itself, in order.
+/// The statements with which a session configures itself, in order.
 pub(super) fn session_settings(settings: &Settings, variables: &Variables) -> Vec<String> {
     let mut set = format!("SET SESSION autocommit=1, time_zone='+00:00', sql_mode='{SQL_MODE}'");
     if let Some(seconds) = settings.lock_wait_s {
@@ -29,26 +29,26 @@ pub(super) fn session_settings(settings: &Settings, variables: &Variables) -> Ve
     vec![
         "SET NAMES utf8mb4".to_owned(),
         set,
-        format!("SET SESSION TRANSACTION ISOLATION LEVEL {}", settings.apart.level()),
+        format!("SET SESSION TRANSACTION ISOLATION LEVEL {}", settings.isolation_level.level()),
     ]
 }
 
 fn snapshot(settings: &Settings) -> &'static str {
-    match settings.apart {
+    match settings.isolation_level {
         IsolationLevel::Snapshot => "innodb_snapshot_isolation=ON",
         _ => "innodb_snapshot_isolation=OFF",
     }
 }
 
-/// What is said of the setting that only some versions know, as long as the version is not known.
+/// The note on a setting that only some versions have, for a dry run in which the version is not known.
 pub(super) fn snapshot_by_version(settings: &Settings) -> String {
     format!(
-        "-- by version: where the server knows it (MariaDB), also {} in the first SET SESSION",
+        "-- by version: where the server supports it (MariaDB), also {} in the first SET SESSION",
         snapshot(settings)
     )
 }
 
-/// Sets a session, and fails if it does not say that it is set.
+/// Configures a session, and fails if the settings read back differ.
 pub(super) async fn set(
     connection: &mut Connection,
     settings: &Settings,
@@ -57,43 +57,43 @@ pub(super) async fn set(
     for text in session_settings(settings, variables) {
         connection.query(&text, "set its session").await?;
     }
-    if let Some(said) = snapshot_said(connection, variables).await?
-        && let Some(what) = snapshot_refused(connection.whom(), settings, &said)
+    if let Some(setting) = session_snapshot(connection, variables).await?
+        && let Some(what) = snapshot_refused(connection.whom(), settings, &setting)
     {
         return Err(Failure::new(FailureKind::Statement, what));
     }
-    let said = isolation_said(connection, variables).await?;
-    if level_of(&said.value) == Some(settings.apart.level()) {
+    let setting = session_isolation(connection, variables).await?;
+    if level_of(&setting.value) == Some(settings.isolation_level.level()) {
         return Ok(());
     }
     let what = format!(
-        "{} was asked for isolation {} and says {}",
+        "{}: isolation {} was set, but the server reports {}",
         connection.whom(),
-        settings.apart.level(),
-        said.value
+        settings.isolation_level.level(),
+        setting.value
     );
     Err(Failure::new(FailureKind::Statement, what))
 }
 
-/// The session's isolation, in the server's words.
-async fn isolation_said(
+/// The session's isolation level, as the server reports it.
+async fn session_isolation(
     connection: &mut Connection,
     variables: &Variables,
 ) -> TargetResult<Setting> {
-    // The one name came with MySQL 5.7.20 and MariaDB 11.1, the other went with MySQL 8.0.3.
+    // The first name exists since MySQL 5.7.20 and MariaDB 11.1; the second was removed in MySQL 8.0.3.
     let name = if variables.get("transaction_isolation").is_some() {
         "transaction_isolation"
     } else {
         "tx_isolation"
     };
     let said_by = format!("SELECT @@session.{name}");
-    let rows = connection.query(&said_by, "say its isolation").await?;
+    let rows = connection.query(&said_by, "report its isolation level").await?;
     Ok(Setting { name: name.to_owned(), value: cell(&rows, 0, 0).to_owned(), said_by })
 }
 
-/// Whether the session refuses to lock rows that have changed since its snapshot; none where the server
-/// has no such setting.
-async fn snapshot_said(
+/// Whether the session refuses to lock rows that have changed since its snapshot; `None` where the
+/// server does not have the setting.
+async fn session_snapshot(
     connection: &mut Connection,
     variables: &Variables,
 ) -> TargetResult<Option<Setting>> {
@@ -101,9 +101,9 @@ async fn snapshot_said(
         return Ok(None);
     }
     let said_by = format!("SELECT @@session.{SNAPSHOT}");
-    // As a text, whichever type a version answers.
+    // As text, since its type depends on the version.
     let asks = format!("SELECT CAST(@@session.{SNAPSHOT} AS CHAR)");
-    let rows = connection.query(&asks, "say its isolation").await?;
+    let rows = connection.query(&asks, "report its isolation level").await?;
     let is_on = matches!(cell(&rows, 0, 0), "1" | "ON");
     Ok(Some(Setting {
         name: SNAPSHOT.to_owned(),
@@ -112,11 +112,11 @@ async fn snapshot_said(
     }))
 }
 
-/// What is wrong if the session is not as it was asked to be.
-fn snapshot_refused(whom: &str, settings: &Settings, said: &Setting) -> Option<String> {
+/// An error if the session's setting differs from the one that was set.
+fn snapshot_refused(whom: &str, settings: &Settings, setting: &Setting) -> Option<String> {
     let asked = snapshot(settings);
-    let there = format!("{}={}", said.name, said.value);
-    (there != asked).then(|| format!("{whom} was asked for {asked} and says {there}"))
+    let there = format!("{}={}", setting.name, setting.value);
+    (there != asked).then(|| format!("{whom}: {asked} was set, but the server reports {there}"))
 }
 
 /// The words of SET TRANSACTION for a variable's value.
@@ -127,25 +127,25 @@ fn level_of(value: &str) -> Option<&'static str> {
         .find(|level| level.replace(' ', "-") == value)
 }
 
-/// What the server and a session of ours say.
+/// The settings that the server and one of our sessions report.
 pub(super) async fn evidence(
     connection: &mut Connection,
     settings: &Settings,
     server: &Server,
 ) -> TargetResult<ReportedSettings> {
-    let isolation = isolation_said(connection, &server.variables).await?;
-    let snapshot = snapshot_said(connection, &server.variables).await?;
+    let isolation = session_isolation(connection, &server.variables).await?;
+    let snapshot = session_snapshot(connection, &server.variables).await?;
     let durability = server.verdict.durability.min(settings.durability);
     let more = if durability < server.verdict.durability && durability == Durability::Data {
-        "; this is what durability=full asks for, too"
+        "; this also satisfies durability=full"
     } else {
         ""
     };
-    let mut said = vec![
+    let mut all = vec![
         isolation,
         Setting {
             name: "isolation".to_owned(),
-            value: words(settings.apart).to_owned(),
+            value: words(settings.isolation_level).to_owned(),
             said_by: "this target".to_owned(),
         },
         Setting {
@@ -166,23 +166,24 @@ pub(super) async fn evidence(
             said_by: "SHOW COLLATION".to_owned(),
         },
     ];
-    // What the session says is in force, whatever is global.
-    let global = settings_said(&server.variables).into_iter();
-    let is_said = |one: &Setting| snapshot.as_ref().is_some_and(|said| said.name == one.name);
-    said.extend(global.filter(|one| !is_said(one)));
-    said.extend(snapshot);
+    // The session's value is the one in force, not the global one.
+    let global = reported(&server.variables).into_iter();
+    let is_of_session =
+        |one: &Setting| snapshot.as_ref().is_some_and(|session| session.name == one.name);
+    all.extend(global.filter(|one| !is_of_session(one)));
+    all.extend(snapshot);
     Ok(ReportedSettings {
         product: server.product().to_owned(),
         version: server.version.clone(),
         durability,
         durability_evidence: server.verdict.evidence.clone() + more,
-        isolation: settings.apart.isolation(),
-        settings: said,
+        isolation: settings.isolation_level.isolation(),
+        settings: all,
     })
 }
 
-/// The variables as settings.
-pub(super) fn settings_said(variables: &Variables) -> Vec<Setting> {
+/// Converts the variables to settings.
+pub(super) fn reported(variables: &Variables) -> Vec<Setting> {
     let pairs = variables.0.iter();
     pairs
         .map(|(name, value)| Setting {
@@ -193,21 +194,23 @@ pub(super) fn settings_said(variables: &Variables) -> Vec<Setting> {
         .collect()
 }
 
-/// What InnoDB makes of the level.
-fn words(apart: IsolationLevel) -> &'static str {
-    match apart {
+/// What the level means in InnoDB.
+fn words(isolation_level: IsolationLevel) -> &'static str {
+    match isolation_level {
         IsolationLevel::ReadCommitted => {
-            "plain reads see what was committed before their statement"
+            "plain reads see what was committed before the statement began"
         }
         IsolationLevel::RepeatableRead => {
-            "plain reads come from one snapshot; locking reads and writes see the newest rows, so that it \
+            "plain reads use one snapshot; locking reads and writes see the newest rows, so that it \
              is not snapshot isolation"
         }
         IsolationLevel::Snapshot => {
-            "repeatable read with innodb_snapshot_isolation=ON: to lock a row that has changed since the \
-             snapshot is refused (error 1020)"
+            "repeatable read with innodb_snapshot_isolation=ON: locking a row that has changed since the \
+             snapshot fails (error 1020)"
         }
-        IsolationLevel::Serializable => "plain reads lock what they read, but in autocommit",
+        IsolationLevel::Serializable => {
+            "plain reads lock the rows that they read, except in autocommit"
+        }
     }
 }
 
@@ -241,31 +244,31 @@ mod tests {
     use syncline_contract::{Rows, Setting, Value};
 
     #[test]
-    fn a_session_that_does_not_say_what_it_was_asked_for_is_refused() {
+    fn a_session_whose_reported_settings_differ_is_refused() {
         let refused = |isolation: &str, value: &str| {
             let url = Url::parse(&format!("mysql://h?isolation={isolation}")).unwrap();
-            let said = Setting {
+            let setting = Setting {
                 name: "innodb_snapshot_isolation".to_owned(),
                 value: value.to_owned(),
                 said_by: String::new(),
             };
-            snapshot_refused("h", &Settings::parse(&url, LISTING).unwrap(), &said)
+            snapshot_refused("h", &Settings::parse(&url, LISTING).unwrap(), &setting)
         };
         assert_eq!(refused("snapshot", "ON"), None);
         assert_eq!(refused("repeatable-read", "OFF"), None);
         let words = refused("snapshot", "OFF").unwrap();
-        assert!(words.contains("=ON and says") && words.ends_with("=OFF"), "{words}");
+        assert!(words.contains("=ON was set") && words.ends_with("=OFF"), "{words}");
         assert!(refused("repeatable-read", "ON").is_some());
     }
 
     #[test]
-    fn a_session_says_its_isolation_and_waits_as_asked() {
+    fn a_session_sets_its_isolation_level_and_lock_wait() {
         let url = Url::parse("mysql://h?isolation=snapshot&lock_wait_s=7").unwrap();
         let settings = Settings::parse(&url, LISTING).unwrap();
         let mut variables = Variables::default();
         let set = session_settings(&settings, &variables).join("; ");
         assert!(set.contains("innodb_lock_wait_timeout=7"), "{set}");
-        assert!(!set.contains("snapshot"), "a server without it is not asked: {set}");
+        assert!(!set.contains("snapshot"), "a server without the variable must not get it: {set}");
         variables.0.insert("innodb_snapshot_isolation".to_owned(), "OFF".to_owned());
         let set = session_settings(&settings, &variables).join("; ");
         assert!(set.contains("innodb_snapshot_isolation=ON"), "{set}");
@@ -273,7 +276,7 @@ mod tests {
     }
 
     #[test]
-    fn levels_are_known_by_the_server_s_words() {
+    fn levels_are_recognized_by_the_servers_words() {
         assert_eq!(level_of("REPEATABLE-READ"), Some("REPEATABLE READ"));
         assert_eq!(level_of("READ-UNCOMMITTED"), None);
     }

@@ -1,4 +1,5 @@
-//! The server as it is met: product, version, settings, place, free connections, who else is there.
+//! The state of a server at the preflight check: product, version, settings, paths, free connections,
+//! other sessions.
 
 use super::connection::Connection;
 use super::durability::{Variables, Verdict, judge};
@@ -15,15 +16,15 @@ use std::thread;
 use std::time::Duration;
 use syncline_contract::{Failure, FailureKind, LogLocation, StoreProcess, TargetResult};
 
-/// Connections that are left to the server's own users and to our own looks at it.
+/// Connections left to the server's own users and to our own checks.
 const SPARED: usize = 3;
 
-/// A session of others' counts if it is there at each of so many looks.
-const LOOKS: usize = 5;
-const BETWEEN_LOOKS: Duration = Duration::from_millis(60);
+/// A session of another program counts if it is present at each of this many checks.
+const CHECKS: usize = 5;
+const BETWEEN_CHECKS: Duration = Duration::from_millis(60);
 
-/// Variables that bear on the speed and safety of commits, or that this target needs.
-const ASKED: [&str; 42] = [
+/// Variables that affect the speed and safety of commits, or that this target needs.
+const VARIABLES: [&str; 42] = [
     "autocommit",
     "binlog_format",
     "binlog_group_commit_sync_delay",
@@ -68,7 +69,7 @@ const ASKED: [&str; 42] = [
     "wsrep_on",
 ];
 
-/// See the module.
+/// The facts about a server that a run needs.
 #[derive(Clone, Debug)]
 pub(super) struct Server {
     pub(super) mariadb: bool,
@@ -77,21 +78,21 @@ pub(super) struct Server {
     pub(super) verdict: Verdict,
     pub(super) log_place: LogLocation,
     pub(super) data_place: LogLocation,
-    /// Where its binary log and its undo logs go, if it says so.
+    /// The directories of its binary log and its undo logs, if reported.
     pub(super) further_places: Vec<LogLocation>,
-    /// Why it takes no writes; none if it does.
+    /// Why it refuses writes; `None` if it accepts them.
     pub(super) takes_no_writes: Option<String>,
     pub(super) process: StoreProcess,
-    /// Clients for which there is room.
+    /// The number of clients that can still connect.
     pub(super) free: usize,
     pub(super) packet_max: usize,
-    /// The collation of our own database.
+    /// The collation of the managed database.
     pub(super) collation: &'static str,
 }
 
 impl Server {
-    /// Looks; changes nothing and refuses nothing.
-    pub(super) async fn look(
+    /// Reads the state; changes nothing and refuses nothing.
+    pub(super) async fn inspect(
         connection: &mut Connection,
         address: &Address,
     ) -> TargetResult<Server> {
@@ -102,7 +103,7 @@ impl Server {
         let connected = "SHOW GLOBAL STATUS LIKE 'Threads_connected'";
         let connected = connection.query(connected, "count its connections").await?;
         let connected: usize = cell(&connected, 0, 1).parse().unwrap_or(0);
-        // Our own connection is among them and will go.
+        // Our own connection is included and will be closed.
         let others = connected.saturating_sub(1) + SPARED;
         let free = number("max_connections").unwrap_or(0_usize).saturating_sub(others);
         let process = process(address, &variables);
@@ -123,7 +124,8 @@ impl Server {
         })
     }
 
-    /// Why nothing may run here: settings that are not as asked, others at work, no room.
+    /// Refuses the server if its settings are not as required, other sessions are active, or no
+    /// connection is free.
     pub(super) async fn refuse(
         &self,
         connection: &mut Connection,
@@ -149,8 +151,8 @@ impl Server {
             None => Ok(()),
             Some(who) => {
                 let what = format!(
-                    "{}: others work on this server ({who}); measuring would slow them and they would \
-                     blur the figures; {LIVE}",
+                    "{}: others work on this server ({who}); a run would slow them and they would \
+                     distort its results; {LIVE}",
                     connection.whom()
                 );
                 Err(Failure::new(FailureKind::Limit, what))
@@ -158,7 +160,7 @@ impl Server {
         }
     }
 
-    /// Why its sync calls are not its syncs; none if they are.
+    /// Why sync calls do not show its syncs; `None` if they do.
     pub(super) fn unseen_syncs(&self) -> Option<&'static str> {
         self.variables.unseen_syncs()
     }
@@ -174,35 +176,36 @@ impl Server {
     }
 }
 
-/// The variables that are asked for, as far as this server has them.
+/// The requested variables that this server has.
 pub(super) async fn variables(connection: &mut Connection) -> TargetResult<Variables> {
-    let names: Vec<_> = ASKED.iter().map(|name| format!("'{name}'")).collect();
+    let names: Vec<_> = VARIABLES.iter().map(|name| format!("'{name}'")).collect();
     let text = format!("SHOW GLOBAL VARIABLES WHERE Variable_name IN ({})", names.join(", "));
-    let rows = connection.query(&text, "say its settings").await?;
+    let rows = connection.query(&text, "report its settings").await?;
     Ok(Variables(pairs(&rows)))
 }
 
-/// By bytes, so that keys come in the order that the plan says, and without padding where the server
-/// has such a collation.
+/// A collation by bytes, so that keys are ordered as the plan requires, and without padding where the
+/// server has such a collation.
 async fn collation(connection: &mut Connection) -> TargetResult<&'static str> {
     let known = ["utf8mb4_nopad_bin", "utf8mb4_0900_bin", "utf8mb4_bin"];
     let text = "SHOW COLLATION WHERE Collation LIKE 'utf8mb4%bin'";
-    let rows = connection.query(text, "say its collations").await?;
+    let rows = connection.query(text, "report its collations").await?;
     let there: Vec<_> = (0..rows.len()).map(|row| cell(&rows, row, 0)).collect();
     let found = known.into_iter().find(|name| there.contains(name));
     Ok(found.unwrap_or("utf8mb4_bin"))
 }
 
-/// Who else has a session here, our own runs and the server's own threads apart; one of them, and how
-/// many. A session that is ending, such as one of ours a moment ago, is gone at a later look.
+/// Describes the sessions of others, except those of our own runs and the server's threads: their
+/// number, and one of them. A session that is just ending, such as one of an earlier run, no longer
+/// exists at a later check.
 async fn others(connection: &mut Connection) -> TargetResult<Option<String>> {
-    let mut stay = look_for_others(connection).await?;
-    for _ in 1..LOOKS {
+    let mut stay = other_sessions(connection).await?;
+    for _ in 1..CHECKS {
         if stay.is_empty() {
             return Ok(None);
         }
-        thread::sleep(BETWEEN_LOOKS);
-        let there = look_for_others(connection).await?;
+        thread::sleep(BETWEEN_CHECKS);
+        let there = other_sessions(connection).await?;
         stay.retain(|id, _| there.contains_key(id));
     }
     let count = stay.len();
@@ -210,19 +213,19 @@ async fn others(connection: &mut Connection) -> TargetResult<Option<String>> {
     Ok(stay.into_values().next().map(|one| format!("{count} {sessions}, one of {one}")))
 }
 
-/// The sessions of others, by number; whose, and in which database. Users without the right to see
-/// others' sessions see those of their own name alone.
-async fn look_for_others(connection: &mut Connection) -> TargetResult<BTreeMap<String, String>> {
+/// The sessions of others by id, with their user and database. Users without the PROCESS right see only
+/// sessions under their own name.
+async fn other_sessions(connection: &mut Connection) -> TargetResult<BTreeMap<String, String>> {
     let text = "SELECT ID, CONCAT('user ', USER, ' in database ', COALESCE(DB, '-')) \
                 FROM information_schema.PROCESSLIST \
                 WHERE ID <> CONNECTION_ID() AND USER NOT IN ('system user', 'event_scheduler') \
                 AND COMMAND NOT IN ('Daemon', 'Binlog Dump', 'Binlog Dump GTID') \
                 AND COALESCE(DB, '') NOT LIKE 'syncline\\_%'";
-    let rows = connection.query(text, "say who else is there").await?;
+    let rows = connection.query(text, "report other sessions").await?;
     Ok(pairs(&rows))
 }
 
-/// The server's process, if it is one of this machine.
+/// The server's process, if it runs on this machine.
 fn process(address: &Address, variables: &Variables) -> StoreProcess {
     if !address.names_this_machine() {
         return StoreProcess::REMOTE;
@@ -245,7 +248,7 @@ fn by_peer(socket: &Path) -> Option<u32> {
 
 fn place(variables: &Variables, process: StoreProcess, whom: &str) -> LogLocation {
     let Some(data) = variables.get("datadir") else {
-        return LogLocation::Nowhere(format!("{whom} does not say where its data are"));
+        return LogLocation::Nowhere(format!("{whom} does not report its data directory"));
     };
     let (log, said_by) = match variables.get("innodb_log_group_home_dir") {
         Some(log) if !matches!(log, "" | "." | "./") => (log, "innodb_log_group_home_dir"),
@@ -257,7 +260,7 @@ fn place(variables: &Variables, process: StoreProcess, whom: &str) -> LogLocatio
 
 fn data_place(variables: &Variables, process: StoreProcess, whom: &str) -> LogLocation {
     let Some(directory) = variables.get("datadir").map(str::to_owned) else {
-        return LogLocation::Nowhere(format!("{whom} does not say where its data are"));
+        return LogLocation::Nowhere(format!("{whom} does not report its data directory"));
     };
     let said_by = "datadir";
     log_place(process, whom, &LogSetting { directory, said_by })
@@ -267,7 +270,7 @@ fn further_places(variables: &Variables, process: StoreProcess, whom: &str) -> V
     let Some(data) = variables.get("datadir").map(Path::new) else {
         return Vec::new();
     };
-    // A binary log is named with the beginning of its files' names.
+    // The variable holds the common prefix of the log's files.
     let binary_log = variables
         .get("log_bin_basename")
         .filter(|name| !name.is_empty() && variables.get("log_bin") == Some("ON"))
@@ -284,7 +287,7 @@ fn further_places(variables: &Variables, process: StoreProcess, whom: &str) -> V
     places.collect()
 }
 
-/// Why a session as ours takes no writes: `read_only` binds who has none of the rights that overrule it.
+/// Why our sessions cannot write: `read_only` applies unless the user has a right that overrides it.
 async fn takes_no_writes(
     connection: &mut Connection,
     variables: &Variables,
@@ -293,8 +296,8 @@ async fn takes_no_writes(
     let is_on = |name: &str| variables.get(name).is_some_and(|word| word != "OFF");
     let refusal = |setting: &str| {
         Some(format!(
-            "{whom} takes no writes ({setting}=ON), as a server that follows another does: run on its primary, or a \
-             workload that only reads with --reuse on rows that a run on the primary has kept"
+            "{whom} accepts no writes ({setting}=ON), as a replica does: run on its primary, or run a \
+             workload that only reads with --reuse on rows that a run on the primary kept"
         ))
     };
     if is_on("super_read_only") {
@@ -306,7 +309,7 @@ async fn takes_no_writes(
     let rights = "SELECT PRIVILEGE_TYPE FROM information_schema.USER_PRIVILEGES WHERE PRIVILEGE_TYPE IN \
                   ('SUPER', 'READ_ONLY ADMIN', 'READ ONLY ADMIN', 'CONNECTION_ADMIN') AND GRANTEE = \
                   CONCAT('''', REPLACE(CURRENT_USER(), '@', '''@'''), '''')";
-    let rows = connection.query(rights, "say its user's rights").await?;
+    let rows = connection.query(rights, "report its user's rights").await?;
     let overrules = !rows.is_empty();
     Ok(if overrules { None } else { refusal("read_only") })
 }

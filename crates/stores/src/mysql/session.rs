@@ -1,25 +1,25 @@
 //! A client: commands are queued, sent together when an answer is needed, and answered in order.
 //!
-//! The server runs each command for itself, whatever became of the one before it: unlike PostgreSQL's it
-//! does not skip to the end of a pipeline after an error. Hence:
+//! The server executes each command regardless of the one before it: unlike PostgreSQL, it does not
+//! skip the rest of a pipeline after an error. Therefore:
 //!
-//! 1. Transactions of several operations run under `autocommit=0`. A deadlock undoes the transaction at
-//!    once; under `autocommit=1` the commands behind it in the pipeline would each commit alone. So they
-//!    begin a transaction that the abort then undoes.
-//! 2. COMMIT is sent when every write is answered: behind a write that failed it would commit the rest.
-//!    Only where a transaction holds one write in all, or none, COMMIT travels with it: if that write
-//!    fails there is nothing to commit.
-//! 3. A user's statements end transactions themselves. They, and plans without pipelining, go one by one:
-//!    the next is sent when the one before is answered.
-//! 4. Nothing of a command is in the stream before it is to be sent, so that a session that is dropped or
-//!    aborted takes what was not sent with it.
-//! 5. An abort reads every answer that is still to come, then rolls back, so that the session is usable
-//!    again; one whose connection was lost says so at the next `send`.
+//! 1. Transactions of several operations run under `autocommit=0`. A deadlock rolls the transaction
+//!    back at once; under `autocommit=1` the commands after it in the pipeline would each commit alone.
+//!    Under `autocommit=0` they begin a transaction, which the abort rolls back.
+//! 2. COMMIT is sent only after every write is answered: after a failed write it would commit the rest.
+//!    Only where a transaction has at most one write is COMMIT sent together with it: if that write
+//!    fails, there is nothing to commit.
+//! 3. A user's statements end transactions themselves. They, and plans without pipelining, are sent one
+//!    by one: each after the answer to the one before.
+//! 4. No part of a command is in the stream before it is to be sent, so that dropping or aborting a
+//!    session discards the unsent ones.
+//! 5. An abort reads every outstanding answer, then rolls back, so that the session is usable again; a
+//!    session with a lost connection returns an error at the next `send`.
 
 use super::connection::{Connection, put_query};
 use super::failure::stop;
 use super::load::Loads;
-use super::prepared::{Prepared, Way};
+use super::prepared::{Prepared, SendMode};
 use super::reply::{End, Form};
 use crate::transaction_phase::TransactionPhase;
 use std::collections::VecDeque;
@@ -29,7 +29,7 @@ use syncline_contract::{
 };
 use syncline_instrument::{Nanos, clock};
 
-/// A command that begins or ends something; its answer holds no rows.
+/// A command that begins or ends a transaction; its answer has no rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Control {
     Autocommit(bool),
@@ -49,58 +49,58 @@ impl Control {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum What {
+enum Command {
     Operation(OperationId),
     Control(Control),
 }
 
-/// A command without its answer.
+/// A command that has not been answered.
 #[derive(Clone, Copy, Debug)]
 struct Pending {
-    what: What,
-    /// Its bytes in `commands`; 0 once it is sent.
+    what: Command,
+    /// The number of its bytes in `commands`; 0 once it is sent.
     unsent: usize,
 }
 
-/// See the module.
+/// A client's session; the module describes its invariants.
 #[derive(Debug)]
 #[allow(
     clippy::struct_excessive_bools,
-    reason = "each is a fact of its own about plan, transaction, server or connection"
+    reason = "each flag describes something different: plan, transaction, server or connection"
 )]
 pub struct MysqlSession {
     connection: Connection,
     operations: Vec<Prepared>,
     loads: Loads,
     replies: Replies,
-    /// Answers in `replies` that were not received.
+    /// Answers in `replies` that the client has not received.
     ready: usize,
     /// Oldest first.
     pending: VecDeque<Pending>,
-    /// Encoded and not sent, oldest first; the front stands at `commands_at`.
+    /// Encoded and unsent commands, oldest first; the front is at `commands_at`.
     commands: Vec<u8>,
     commands_at: usize,
-    shape: AccessPattern,
-    /// True if the plan lets commands share a round trip.
+    pattern: AccessPattern,
+    /// True if the plan allows commands to share a round trip.
     pipelines: bool,
     /// True from the first operation of a transaction to its end.
     started: bool,
     /// Writes of the transaction so far.
     writes: usize,
-    /// Those that went out by themselves and are answered.
+    /// The writes that were sent alone and have been answered.
     answered: Vec<AnsweredWrite>,
-    /// When the command that is under way by itself went out.
+    /// When the current single command was sent.
     sent_at: Nanos,
-    /// What `autocommit` will be when everything queued has run.
+    /// The value of `autocommit` once everything queued has been executed.
     autocommit: bool,
     /// True if the last answer left a transaction open.
     in_transaction: bool,
-    /// Set where the connection is of no use any more.
+    /// Set once the connection is unusable.
     lost: bool,
 }
 
 impl MysqlSession {
-    /// On a connection that is set and has its operations prepared, under `autocommit=1`.
+    /// On a configured connection with prepared operations, under `autocommit=1`.
     pub(super) fn new(
         connection: Connection,
         operations: Vec<Prepared>,
@@ -116,7 +116,7 @@ impl MysqlSession {
             pending: VecDeque::new(),
             commands: Vec::new(),
             commands_at: 0,
-            shape: AccessPattern::Single,
+            pattern: AccessPattern::Single,
             pipelines,
             started: false,
             writes: 0,
@@ -128,23 +128,23 @@ impl MysqlSession {
         }
     }
 
-    /// True if commands go one by one.
+    /// True if commands are sent one by one.
     #[inline]
     fn one_by_one(&self) -> bool {
-        !self.pipelines || self.shape == AccessPattern::AsWritten
+        !self.pipelines || self.pattern == AccessPattern::AsWritten
     }
 
     /// True if the transaction ends with its operation or by a user's statement.
     #[inline]
     fn ends_itself(&self) -> bool {
-        matches!(self.shape, AccessPattern::Single | AccessPattern::AsWritten)
+        matches!(self.pattern, AccessPattern::Single | AccessPattern::AsWritten)
     }
 
     fn queue_control(&mut self, control: Control) {
         let before = self.commands.len();
         put_query(&mut self.commands, control.text());
         self.pending.push_back(Pending {
-            what: What::Control(control),
+            what: Command::Control(control),
             unsent: self.commands.len() - before,
         });
         if let Control::Autocommit(on) = control {
@@ -164,7 +164,7 @@ impl MysqlSession {
         Ok(())
     }
 
-    /// Sends what comes next: all that is queued, or one command.
+    /// Sends all queued commands, or the next one.
     #[inline]
     async fn send_next(&mut self) -> Result<(), Stop> {
         if self.one_by_one() {
@@ -172,8 +172,8 @@ impl MysqlSession {
                 return Ok(());
             };
             let (start, end) = (self.commands_at, self.commands_at + front.unsent);
-            if let What::Operation(id) = front.what
-                && self.operations[id.0].way == Way::Late
+            if let Command::Operation(id) = front.what
+                && self.operations[id.0].send_mode == SendMode::Late
             {
                 self.prepare_late(id, start).await?;
             }
@@ -198,14 +198,14 @@ impl MysqlSession {
         sent.map_err(|failure| self.lose(failure))
     }
 
-    /// Prepares a user's statement whose table was not there when the session was made.
+    /// Prepares a user's statement whose table did not exist when the session was opened.
     #[cold]
     async fn prepare_late(&mut self, id: OperationId, at: usize) -> Result<(), Stop> {
         let operation = &mut self.operations[id.0];
         let prepared = operation.prepare_late(&mut self.connection).await;
         match prepared {
             Ok(Ok(())) => {
-                operation.number(&mut self.commands[at..]);
+                operation.write_statement_id(&mut self.commands[at..]);
                 Ok(())
             }
             Ok(Err(error)) => {
@@ -215,18 +215,18 @@ impl MysqlSession {
         }
     }
 
-    /// Takes the answer to the oldest command.
+    /// Reads the answer to the oldest command.
     #[inline]
     async fn take_next(&mut self) -> Result<(), Stop> {
         let Some(front) = self.pending.front().copied() else {
-            return Err(nothing_asked());
+            return Err(no_operation_pending());
         };
         if front.unsent > 0 {
             self.send_next().await?;
         }
         let taken = match front.what {
-            What::Operation(id) => self.take_operation(id).await,
-            What::Control(control) => self.take_control(control).await,
+            Command::Operation(id) => self.take_operation(id).await,
+            Command::Control(control) => self.take_control(control).await,
         };
         if !self.lost {
             self.pending.pop_front();
@@ -237,15 +237,15 @@ impl MysqlSession {
     #[inline]
     async fn take_operation(&mut self, id: OperationId) -> Result<(), Stop> {
         let operation = &mut self.operations[id.0];
-        let form = match operation.way {
-            Way::Text => Form::Text,
-            Way::Prepared(_) | Way::Late => Form::Binary,
+        let form = match operation.send_mode {
+            SendMode::Text => Form::Text,
+            SendMode::Prepared(_) | SendMode::Late => Form::Binary,
         };
-        let mut passed_over = Rows::default();
+        let mut discarded = Rows::default();
         let rows = if operation.answers {
             self.replies.push(operation.answer.len())
         } else {
-            &mut passed_over
+            &mut discarded
         };
         let (columns, kinds) = (&mut operation.columns, &operation.answer);
         let end = self.connection.read(form, columns, kinds, rows).await;
@@ -253,7 +253,7 @@ impl MysqlSession {
             Ok(End::Success { affected, in_transaction }) => {
                 self.in_transaction = in_transaction;
                 if operation.changes_one && affected == 0 {
-                    let what = "changed no row where its key names one";
+                    let what = "changed no row where its key identifies one";
                     return Err(operation.refused(id, what));
                 }
                 self.ready += usize::from(operation.answers);
@@ -269,7 +269,7 @@ impl MysqlSession {
             Ok(End::Error(error)) => {
                 operation.forget_types();
                 let name: &Name = &operation.operation.name;
-                let whole = self.shape == AccessPattern::Single && !operation.answers;
+                let whole = self.pattern == AccessPattern::Single && !operation.answers;
                 let during = if whole {
                     TransactionPhase::WholeTransaction(id, name)
                 } else {
@@ -301,22 +301,22 @@ impl MysqlSession {
         }
     }
 
-    /// The connection is gone: what that means for the transaction depends on whether its commit, or an
-    /// operation that is one, was under way.
+    /// Handles a lost connection: the outcome of the transaction is unknown if its commit, or an
+    /// operation that commits by itself, was in flight.
     #[cold]
     fn lose(&mut self, failure: Failure) -> Stop {
         self.lost = true;
         let may_have_committed = self.pending.iter().any(|pending| {
             pending.unsent == 0
                 && match pending.what {
-                    What::Operation(id) => self.ends_itself() && !self.operations[id.0].answers,
-                    What::Control(control) => control == Control::Commit && self.writes > 0,
+                    Command::Operation(id) => self.ends_itself() && !self.operations[id.0].answers,
+                    Command::Control(control) => control == Control::Commit && self.writes > 0,
                 }
         });
         if may_have_committed { Stop::Unknown(Box::new(failure)) } else { failure.into() }
     }
 
-    /// Takes every answer that is still to come.
+    /// Reads every outstanding answer.
     #[inline]
     async fn take_all(&mut self) -> Result<(), Stop> {
         while !self.pending.is_empty() {
@@ -325,23 +325,23 @@ impl MysqlSession {
         Ok(())
     }
 
-    /// Forgets what was not sent, takes the answers to what was, and rolls back.
+    /// Discards unsent commands, reads outstanding answers, and rolls back.
     async fn undo(&mut self) -> Result<(), Stop> {
         while self.pending.back().is_some_and(|last| last.unsent > 0) {
             let forgotten = self.pending.pop_back();
             match forgotten.map(|pending| pending.what) {
-                Some(What::Control(Control::Autocommit(on))) => self.autocommit = !on,
-                Some(What::Operation(id)) => self.operations[id.0].forget_types(),
+                Some(Command::Control(Control::Autocommit(on))) => self.autocommit = !on,
+                Some(Command::Operation(id)) => self.operations[id.0].forget_types(),
                 _ => {}
             }
         }
         self.commands.clear();
         self.commands_at = 0;
         while !self.pending.is_empty() && !self.lost {
-            // The first error said what happened; those behind it are its consequences.
+            // The first error is the cause; the later ones are its consequences.
             drop(self.take_next().await);
         }
-        if self.lost || (self.shape == AccessPattern::Single && !self.in_transaction) {
+        if self.lost || (self.pattern == AccessPattern::Single && !self.in_transaction) {
             return Ok(());
         }
         self.queue_control(Control::Rollback);
@@ -370,8 +370,8 @@ impl MysqlSession {
 
 impl Session for MysqlSession {
     #[inline]
-    fn begin(&mut self, shape: AccessPattern) {
-        self.shape = shape;
+    fn begin(&mut self, pattern: AccessPattern) {
+        self.pattern = pattern;
         self.started = false;
         self.writes = 0;
         self.answered.clear();
@@ -389,7 +389,7 @@ impl Session for MysqlSession {
         prepared.encode(operation, values, &mut self.commands)?;
         self.writes += usize::from(!prepared.answers);
         self.pending.push_back(Pending {
-            what: What::Operation(operation),
+            what: Command::Operation(operation),
             unsent: self.commands.len() - before,
         });
         Ok(())
@@ -401,7 +401,7 @@ impl Session for MysqlSession {
             self.take_next().await?;
         }
         self.ready -= 1;
-        self.replies.receive().ok_or_else(nothing_asked)
+        self.replies.receive().ok_or_else(no_operation_pending)
     }
 
     #[inline]
@@ -422,7 +422,7 @@ impl Session for MysqlSession {
         }
         self.take_all().await?;
         self.started = false;
-        if self.shape == AccessPattern::AsWritten && self.in_transaction {
+        if self.pattern == AccessPattern::AsWritten && self.in_transaction {
             return Err(left_open());
         }
         Ok(())
@@ -432,7 +432,7 @@ impl Session for MysqlSession {
         self.ready = 0;
         self.replies.clear();
         if self.started || !self.pending.is_empty() {
-            // A rollback that fails leaves the connection as if it were lost.
+            // A failed rollback makes the connection unusable.
             if self.undo().await.is_err() {
                 self.lost = true;
             }
@@ -457,17 +457,18 @@ impl Session for MysqlSession {
 
 #[cold]
 fn left_open() -> Stop {
-    let what = "the statements began a transaction and did not end it";
+    let what =
+        "a script left a transaction open: each run of it must end the transactions that it begins";
     Failure::new(FailureKind::Statement, what).into()
 }
 
 #[cold]
-fn nothing_asked() -> Stop {
-    Failure::new(FailureKind::Statement, "no question waits for an answer").into()
+fn no_operation_pending() -> Stop {
+    Failure::new(FailureKind::Statement, "no operation is waiting for an answer").into()
 }
 
 #[cold]
 fn lost() -> Stop {
-    let what = "the connection was lost, and this session is of no use any more";
+    let what = "the connection was lost, and this session can no longer be used";
     Failure::new(FailureKind::Connection, what).into()
 }

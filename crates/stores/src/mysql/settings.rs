@@ -1,7 +1,8 @@
-//! The options of the URL, and what the server must be set to for them.
+//! The options of the URL, and the server settings that they require.
 //!
-//! How a commit is synced is set for the whole server; a session can only ask for what is there. So a
-//! durability is held against what the server says, and refused with the setting that would give it.
+//! How a commit is synced is set for the whole server; a session cannot change it. So a requested
+//! durability is compared with the server's settings, and refused with the setting that would provide
+//! it.
 
 use super::defaults;
 use super::server_key::ServerKey;
@@ -13,23 +14,23 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 use syncline_contract::{Durability, Isolation, OptionListing};
 
-/// How transactions are kept apart, as the option names it.
+/// The isolation level, as the option names it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum IsolationLevel {
     /// Each statement reads what was committed before it.
     ReadCommitted,
-    /// `InnoDB`'s own: plain reads come from one snapshot, made by the first of them; locking reads and
-    /// writes see the newest rows, so that an update may meet what no read has shown.
+    /// `InnoDB`'s default: plain reads use one snapshot, taken by the first of them; locking reads and
+    /// writes see the newest rows, so that an update may find a value that no read has returned.
     RepeatableRead,
-    /// The same with `innodb_snapshot_isolation` (`MariaDB`): whoever locks a row that has changed since
-    /// its snapshot is refused.
+    /// The same with `innodb_snapshot_isolation` (`MariaDB`): locking a row that has changed since the
+    /// snapshot fails.
     Snapshot,
-    /// Plain reads lock what they read, too.
+    /// Plain reads also lock the rows that they read.
     Serializable,
 }
 
 impl IsolationLevel {
-    /// Every one, weakest first.
+    /// All levels, weakest first.
     pub const ALL: [IsolationLevel; 4] = [
         IsolationLevel::ReadCommitted,
         IsolationLevel::RepeatableRead,
@@ -56,7 +57,7 @@ impl IsolationLevel {
         }
     }
 
-    /// The contract's word.
+    /// The level in the contract's terms.
     pub(super) fn isolation(self) -> Isolation {
         match self {
             IsolationLevel::ReadCommitted => Isolation::ReadCommitted,
@@ -67,24 +68,24 @@ impl IsolationLevel {
     }
 }
 
-/// Everything that a URL chooses.
+/// All settings of a URL.
 #[derive(Clone, Debug)]
 pub(super) struct Settings {
     pub(super) address: Address,
     pub(super) connect_timeout: Duration,
     pub(super) durability: Durability,
-    pub(super) apart: IsolationLevel,
+    pub(super) isolation_level: IsolationLevel,
     pub(super) tls: TlsMode,
     pub(super) tls_roots: Option<PathBuf>,
-    /// Which RSA key of the server takes a password where nothing is encrypted.
+    /// The server's RSA key that encrypts a password on an unencrypted connection.
     pub(super) server_key: Option<ServerKey>,
-    /// The password may go in clear over an encryption that verifies nothing.
+    /// The password may be sent in clear over encryption without verification.
     pub(super) cleartext: bool,
-    /// The database of rows that stay.
+    /// The permanent database that the URL names.
     pub(super) schema: Option<SchemaName>,
-    /// How long a statement waits for a row's lock; none leaves it to the server.
+    /// How long a statement waits for a row lock; `None` leaves it to the server.
     pub(super) lock_wait_s: Option<u32>,
-    /// True if others may work on the server meanwhile.
+    /// True if other sessions may be active during the run.
     pub(super) live: bool,
 }
 
@@ -100,13 +101,13 @@ const OPTIONS: &[OptionListing] = &[
         name: "durability",
         takes: "none, os, data or full",
         default: "data",
-        meaning: "held against innodb_flush_log_at_trx_commit (0, 2, 1), sync_binlog and how InnoDB syncs",
+        meaning: "compared with innodb_flush_log_at_trx_commit (0, 2, 1), sync_binlog and how InnoDB syncs",
     },
     OptionListing {
         name: "isolation",
         takes: "read-committed, repeatable-read, snapshot or serializable",
         default: "repeatable-read",
-        meaning: "set for each session and read back; snapshot is MariaDB's",
+        meaning: "set for each session and read back; snapshot is for MariaDB only",
     },
     server::SOCKET,
     server::PASSWORD_FILE,
@@ -114,14 +115,14 @@ const OPTIONS: &[OptionListing] = &[
         name: "defaults-file",
         takes: "the path of an option file, such as ~/.my.cnf written out",
         default: "none is read",
-        meaning: "host, port, socket, user, password and database by its [client] section, where the URL \
-                  leaves them open",
+        meaning: "host, port, socket, user, password and database from its [client] section, where the URL \
+                  omits them",
     },
     OptionListing {
         name: "tls",
         takes: "disable, prefer, require, verify-ca or verify-full",
         default: "prefer",
-        meaning: "whether TCP is encrypted, and what is asked of the certificate",
+        meaning: "whether TCP is encrypted, and how the certificate is verified",
     },
     OptionListing {
         name: "tls_roots",
@@ -133,15 +134,15 @@ const OPTIONS: &[OptionListing] = &[
         name: "server_key",
         takes: "ask, or the path of a PEM file",
         default: "none: such a log-in is refused",
-        meaning: "the RSA key under which caching_sha2_password sends the password where nothing is \
-                  encrypted; ask trusts the key of whoever answers",
+        meaning: "the RSA key with which caching_sha2_password encrypts the password on a connection without \
+                  TLS; ask trusts any key that the server sends",
     },
     OptionListing {
         name: "cleartext",
         takes: "yes or no",
         default: "no",
-        meaning: "sends the password itself over an encryption that verifies nothing (tls=prefer, require), \
-                  where the server asks for it; over a verified one or a Unix socket it is sent anyhow",
+        meaning: "sends the password itself over encryption without verification (tls=prefer, require), \
+                  if the server requests it; over verified TLS or a Unix socket it is sent in any case",
     },
     server::SCHEMA,
     OptionListing {
@@ -159,7 +160,7 @@ const OPTIONS: &[OptionListing] = &[
     server::CONNECT_TIMEOUT,
 ];
 
-/// What `syncline list targets` shows of `mysql:`.
+/// The entry of `mysql:` in `syncline list targets`.
 pub(crate) const LISTING: &Listing = &Listing {
     name: "mysql",
     what: "MySQL with InnoDB, a server",
@@ -167,7 +168,7 @@ pub(crate) const LISTING: &Listing = &Listing {
     options: OPTIONS,
 };
 
-/// What `syncline list targets` shows of `mariadb:`.
+/// The entry of `mariadb:` in `syncline list targets`.
 pub(crate) const MARIADB_LISTING: &Listing = &Listing {
     name: "mariadb",
     what: "MariaDB with InnoDB, a server",
@@ -176,7 +177,7 @@ pub(crate) const MARIADB_LISTING: &Listing = &Listing {
 };
 
 impl Settings {
-    /// Of a URL.
+    /// Parses a URL.
     pub(super) fn parse(url: &Url, listing: &'static Listing) -> Result<Settings, Error> {
         let given = url.given(listing)?;
         let text = |option: &str| url.option(option);
@@ -204,7 +205,7 @@ impl Settings {
             durability: given
                 .word("durability", &Durability::ALL, Durability::word)?
                 .unwrap_or(Durability::Data),
-            apart: given
+            isolation_level: given
                 .word("isolation", &IsolationLevel::ALL, IsolationLevel::word)?
                 .unwrap_or(IsolationLevel::RepeatableRead),
             tls: given.word("tls", &TlsMode::ALL, TlsMode::word)?.unwrap_or(TlsMode::Prefer),
@@ -232,11 +233,11 @@ mod tests {
     }
 
     #[test]
-    fn a_url_chooses_everything() {
+    fn a_url_sets_every_option() {
         let bare = of("mysql://root@localhost").unwrap();
         assert_eq!(bare.address.host, Host::Tcp("localhost".to_owned(), 3306));
         assert_eq!(
-            (bare.durability, bare.apart, bare.tls, bare.live),
+            (bare.durability, bare.isolation_level, bare.tls, bare.live),
             (Durability::Data, IsolationLevel::RepeatableRead, TlsMode::Prefer, false)
         );
         let full = of(
@@ -245,7 +246,7 @@ mod tests {
         )
         .unwrap();
         assert_eq!(
-            (full.durability, full.apart, full.tls, full.live),
+            (full.durability, full.isolation_level, full.tls, full.live),
             (Durability::Os, IsolationLevel::Snapshot, TlsMode::VerifyFull, true)
         );
         assert_eq!(full.schema.unwrap().as_str(), "syncline_bench");
@@ -253,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_taken_says_what_is() {
+    fn an_invalid_value_is_refused_with_the_valid_ones() {
         for (url, words) in [
             ("mysql://h?isolation=loose", "repeatable-read"),
             ("mysql://h?durability=most", "full"),
@@ -261,8 +262,8 @@ mod tests {
             ("mysql://h?schema=Live Data", "Live Data"),
             ("mysql:h", "begins with //"),
         ] {
-            let said = of(url).unwrap_err();
-            assert!(said.contains(words), "{url}: {said}");
+            let message = of(url).unwrap_err();
+            assert!(message.contains(words), "{url}: {message}");
         }
     }
 }

@@ -22,32 +22,32 @@ use syncline_contract::{
 };
 use syncline_instrument::{Nanos, clock};
 
-/// Requests of which the fastest is the round trip.
+/// The number of requests; the fastest one is the round trip.
 const PINGS: usize = 300;
 
-/// What is said of the collation as long as the version is not known.
+/// The note on the collation for a dry run in which the version is not known.
 const BY_VERSION: &str = "-- by version: COLLATE utf8mb4_nopad_bin where the server has it (MariaDB), else \
      utf8mb4_0900_bin (MySQL from 8.0.17), else as above";
 
-/// The generator of every statement; names stand in the session's own database.
+/// The generator of every statement; names refer to the session's default database.
 const SQL: Sql<'static> = Sql { dialect: &MYSQL, schema: None };
 
-/// MariaDB or MySQL, by InnoDB.
+/// A MariaDB or MySQL server with InnoDB.
 #[derive(Debug)]
 pub struct Mysql {
     listing: &'static Listing,
     settings: Settings,
-    own: ManagedDatabase,
-    /// What the server said when it was met.
-    met: Mutex<Option<Server>>,
+    managed_database: ManagedDatabase,
+    /// The state of the server at the preflight check.
+    server_state: Mutex<Option<Server>>,
 }
 
-/// Opens what a `mysql:` URL names; touches nothing yet.
+/// Opens the target that a `mysql:` URL names, without connecting.
 pub(crate) fn open(url: &Url) -> Result<Mysql, Error> {
     Mysql::of(url, LISTING)
 }
 
-/// Opens what a `mariadb:` URL names; touches nothing yet.
+/// Opens the target that a `mariadb:` URL names, without connecting.
 pub(crate) fn open_mariadb(url: &Url) -> Result<Mysql, Error> {
     Mysql::of(url, MARIADB_LISTING)
 }
@@ -56,12 +56,17 @@ impl Mysql {
     fn of(url: &Url, listing: &'static Listing) -> Result<Mysql, Error> {
         let settings = Settings::parse(url, listing)?;
         let name = settings.schema.clone().unwrap_or_else(SchemaName::fresh);
-        Ok(Mysql { listing, settings, own: ManagedDatabase::new(name), met: Mutex::new(None) })
+        Ok(Mysql {
+            listing,
+            settings,
+            managed_database: ManagedDatabase::new(name),
+            server_state: Mutex::new(None),
+        })
     }
 
-    fn door(&self) -> TargetResult<ConnectionSpec> {
+    fn connection_spec(&self) -> TargetResult<ConnectionSpec> {
         let address = &self.settings.address;
-        // As the products' own clients do it.
+        // As the products' own clients choose it.
         let user = address.user.clone().or_else(|| std::env::var("USER").ok());
         Ok(ConnectionSpec {
             endpoint: match &address.host {
@@ -77,25 +82,25 @@ impl Mysql {
         })
     }
 
-    /// A connection for what is asked outside a worker.
+    /// A connection for requests outside of a worker.
     async fn control(&self) -> TargetResult<Connection> {
         let database = self.settings.address.database.as_deref();
-        Connection::open(&self.door()?, database, None).await
+        Connection::open(&self.connection_spec()?, database, None).await
     }
 
-    fn met(&self) -> MutexGuard<'_, Option<Server>> {
-        self.met.lock()
+    fn server_state(&self) -> MutexGuard<'_, Option<Server>> {
+        self.server_state.lock()
     }
 
-    /// What the server said when it was met; meets it if nobody has.
+    /// The state of the server; runs the preflight check if that has not happened.
     async fn server(&self, connection: &mut Connection) -> TargetResult<Server> {
-        let met = self.met().clone();
-        if let Some(server) = met {
+        let server_state = self.server_state().clone();
+        if let Some(server) = server_state {
             return Ok(server);
         }
-        let server = Server::look(connection, &self.settings.address).await?;
+        let server = Server::inspect(connection, &self.settings.address).await?;
         server.refuse(connection, &self.settings).await?;
-        *self.met() = Some(server.clone());
+        *self.server_state() = Some(server.clone());
         Ok(server)
     }
 
@@ -109,8 +114,8 @@ impl Target for Mysql {
     type Worker = Poller;
 
     fn name(&self) -> String {
-        let met = self.met();
-        let name = met.as_ref().map_or(self.listing.name, Server::name);
+        let server_state = self.server_state();
+        let name = server_state.as_ref().map_or(self.listing.name, Server::name);
         name.to_owned()
     }
 
@@ -123,7 +128,7 @@ impl Target for Mysql {
         Capabilities {
             client_model: ClientModel::Futures,
             workers_max: None,
-            clients_max: self.met().as_ref().map(|server| server.free),
+            clients_max: self.server_state().as_ref().map(|server| server.free),
             keeps_rows: true,
             aborts: true,
             scans: true,
@@ -140,43 +145,43 @@ impl Target for Mysql {
     }
 
     fn log_place(&self) -> LogLocation {
-        match &*self.met() {
+        match &*self.server_state() {
             Some(server) => server.log_place.clone(),
-            None => LogLocation::Nowhere("not connected to the server yet".to_owned()),
+            None => LogLocation::Nowhere("the server has not been contacted yet".to_owned()),
         }
     }
 
     fn data_place(&self) -> LogLocation {
-        match &*self.met() {
+        match &*self.server_state() {
             Some(server) => server.data_place.clone(),
-            None => LogLocation::Nowhere("the server was not met yet".to_owned()),
+            None => LogLocation::Nowhere("the server has not been contacted yet".to_owned()),
         }
     }
 
     fn further_places(&self) -> Vec<LogLocation> {
-        let met = self.met();
-        met.as_ref().map_or_else(Vec::new, |server| server.further_places.clone())
+        let server_state = self.server_state();
+        server_state.as_ref().map_or_else(Vec::new, |server| server.further_places.clone())
     }
 
     fn clients_max_reason(&self) -> Option<String> {
-        let met = self.met();
-        let most = met.as_ref()?.variables.get("max_connections")?;
+        let server_state = self.server_state();
+        let most = server_state.as_ref()?.variables.get("max_connections")?;
         Some(format!(
-            "max_connections is {most}, and the others are taken (SHOW PROCESSLIST names who holds them)"
+            "max_connections is {most}, and the others are in use (SHOW PROCESSLIST lists them)"
         ))
     }
 
     fn takes_no_writes(&self) -> Option<String> {
-        self.met().as_ref()?.takes_no_writes.clone()
+        self.server_state().as_ref()?.takes_no_writes.clone()
     }
 
     fn process(&self) -> StoreProcess {
-        let met = self.met();
-        met.as_ref().map_or(StoreProcess::REMOTE, |server| server.process)
+        let server_state = self.server_state();
+        server_state.as_ref().map_or(StoreProcess::REMOTE, |server| server.process)
     }
 
     fn unseen_syncs(&self) -> Option<&'static str> {
-        self.met().as_ref()?.unseen_syncs()
+        self.server_state().as_ref()?.unseen_syncs()
     }
 
     async fn counters(&self) -> TargetResult<Vec<Counter>> {
@@ -199,14 +204,17 @@ impl Target for Mysql {
 
     fn intent(&self, plan: &Plan, clients: usize) -> TargetResult<DryRunPlan> {
         let tables = Mysql::tables(plan);
-        let met = self.met().clone();
-        let collation = met.as_ref().map_or("utf8mb4_bin", |server| server.collation);
-        let is_met = met.is_some();
-        let variables = met.map(|server| server.variables).unwrap_or_default();
+        let server_state = self.server_state().clone();
+        let collation = server_state.as_ref().map_or("utf8mb4_bin", |server| server.collation);
+        let is_known = server_state.is_some();
+        let variables = server_state.map(|server| server.variables).unwrap_or_default();
         let mut settings = session_settings(&self.settings, &variables);
-        let mut makes = vec![self.own.create_text(collation), format!("USE `{}`", self.own.name)];
-        if !is_met {
-            // Nobody was asked, so the version is not known, nor what follows from it.
+        let mut makes = vec![
+            self.managed_database.create_text(collation),
+            format!("USE `{}`", self.managed_database.name),
+        ];
+        if !is_known {
+            // No server was contacted, so the version is not known, nor what depends on it.
             makes.insert(1, BY_VERSION.to_owned());
             settings.push(snapshot_by_version(&self.settings));
         }
@@ -224,14 +232,14 @@ impl Target for Mysql {
             transactions: ["SET autocommit=0", "COMMIT", "ROLLBACK"].map(str::to_owned).to_vec(),
             settings,
             connections: Some(clients + 1),
-            removes: vec![self.own.drop_text()],
+            removes: vec![self.managed_database.drop_text()],
         })
     }
 
     async fn observe(&self) -> TargetResult<StoreObservation> {
         let mut connection = self.control().await?;
-        // Each look asks anew: the settings may have changed, and nothing is refused.
-        let server = Server::look(&mut connection, &self.settings.address).await?;
+        // Each observation reads the state anew: the settings may have changed, and nothing is refused.
+        let server = Server::inspect(&mut connection, &self.settings.address).await?;
         observation::observe(&mut connection, server).await
     }
 
@@ -248,30 +256,32 @@ impl Target for Mysql {
         let server = self.server(&mut connection).await?;
         reported_settings::set(&mut connection, &self.settings, &server.variables).await?;
         let tables = Mysql::tables(plan);
-        self.own.claim(&mut connection, server.collation, &tables).await
+        self.managed_database.claim(&mut connection, server.collation, &tables).await
     }
 
     async fn reopen(&self, plan: &Plan) -> TargetResult<bool> {
         let mut connection = self.control().await?;
         self.server(&mut connection).await?;
-        self.own.adopt(&mut connection, &Mysql::tables(plan)).await
+        self.managed_database.adopt(&mut connection, &Mysql::tables(plan)).await
     }
 
     async fn keep(&self) -> TargetResult<()> {
-        self.own.let_go();
+        self.managed_database.release();
         Ok(())
     }
 
     async fn self_check(&self) -> TargetResult<Option<Vec<String>>> {
-        managed_database::check(&mut self.control().await?, &self.own.name).await.map(Some)
+        managed_database::check(&mut self.control().await?, &self.managed_database.name)
+            .await
+            .map(Some)
     }
 
     async fn evidence(&self) -> TargetResult<ReportedSettings> {
         let mut connection = self.control().await?;
         let server = self.server(&mut connection).await?;
         reported_settings::set(&mut connection, &self.settings, &server.variables).await?;
-        // The settings as they are now, not as they were met.
-        let server = Server::look(&mut connection, &self.settings.address)
+        // The current settings, not those of the preflight check.
+        let server = Server::inspect(&mut connection, &self.settings.address)
             .await
             .map(|now| Server { free: server.free, ..now })?;
         reported_settings::evidence(&mut connection, &self.settings, &server).await
@@ -282,8 +292,9 @@ impl Target for Mysql {
     }
 
     async fn connect(&self, plan: &Plan, worker: &Poller) -> TargetResult<MysqlSession> {
-        let name = self.own.name.as_str();
-        let mut connection = Connection::open(&self.door()?, Some(name), Some(worker)).await?;
+        let name = self.managed_database.name.as_str();
+        let mut connection =
+            Connection::open(&self.connection_spec()?, Some(name), Some(worker)).await?;
         let server = self.server(&mut connection).await?;
         reported_settings::set(&mut connection, &self.settings, &server.variables).await?;
         connection.limited();
@@ -294,10 +305,10 @@ impl Target for Mysql {
     }
 
     async fn remove(&self) -> TargetResult<()> {
-        if !self.own.is_claimed() {
+        if !self.managed_database.is_claimed() {
             return Ok(());
         }
         let _removal = Cleanup::begins();
-        self.own.remove(&mut self.control().await?).await
+        self.managed_database.remove(&mut self.control().await?).await
     }
 }

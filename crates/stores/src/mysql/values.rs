@@ -1,22 +1,22 @@
-//! Values on the wire: parameters out, rows in, both in the binary form of prepared statements.
+//! Encodes and decodes values: parameters and rows in the binary form of prepared statements.
 //!
 //! | kind | column | parameter | bytes |
 //! |---|---|---|---|
 //! | int | `BIGINT` | `LONGLONG` | eight |
 //! | float | `DOUBLE` | `DOUBLE` | eight |
-//! | decimal | `DECIMAL(19, scale)` | `NEWDECIMAL` | text behind its length |
-//! | text | `VARCHAR`, `TEXT` | `VAR_STRING` | behind their length |
-//! | bytes | `VARBINARY`, `BLOB` | `BLOB` | behind their length |
+//! | decimal | `DECIMAL(19, scale)` | `NEWDECIMAL` | text after its length |
+//! | text | `VARCHAR`, `TEXT` | `VAR_STRING` | after their length |
+//! | bytes | `VARBINARY`, `BLOB` | `BLOB` | after their length |
 //! | timestamp | `DATETIME(6)`, in UTC | `DATETIME` | year to microsecond |
 //!
-//! A column of another type, as a user's statement may answer, comes as what it is nearest to. A cell
-//! that its plan's kind cannot hold comes as what it is, for the transaction to refuse.
+//! A column of another type, which a user's statement may return, is decoded as the nearest kind. A
+//! cell that the plan's kind cannot hold keeps its own kind, and the transaction refuses it.
 
 use super::calendar_time::CalendarTime;
 use super::packet::{Malformed, Reader, put_bytes};
 use syncline_contract::{Decimal, Kind, Rows, Value};
 
-/// The types of the protocol that are named here.
+/// The types of the protocol that this module uses.
 pub(super) mod wire {
     pub(in crate::mysql) const TINY: u8 = 1;
     pub(in crate::mysql) const SHORT: u8 = 2;
@@ -37,29 +37,31 @@ pub(super) mod wire {
     pub(in crate::mysql) const VAR_STRING: u8 = 253;
 }
 
-/// The character set of bytes that are no text.
+/// The character set of binary bytes.
 const BINARY: u16 = 63;
-/// The flag of a column without a sign.
+/// The flag of an unsigned column.
 const UNSIGNED: u16 = 0x20;
-/// Bytes at the end of a description, whatever the names before it.
+/// The length of the fixed part at the end of a description, in bytes.
 const FIXED: usize = 12;
 
-/// A column of an answer, as described.
+/// A column of an answer, as the server describes it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Column {
     wire: u8,
     unsigned: bool,
     binary: bool,
-    /// Digits after the point; more than 30 where there is none.
+    /// Digits after the decimal point; more than 30 if it has none.
     digits: u8,
 }
 
 impl Column {
-    /// Of a description's packet.
+    /// Decodes the packet of a description.
     #[inline]
     pub(super) fn read(payload: &[u8]) -> Result<Column, Malformed> {
-        let at =
-            payload.len().checked_sub(FIXED).ok_or(Malformed("a column that is not described"))?;
+        let at = payload
+            .len()
+            .checked_sub(FIXED)
+            .ok_or(Malformed("an invalid description of a column"))?;
         let mut reader = Reader::new(&payload[at..]);
         let charset = reader.u16()?;
         reader.u32()?;
@@ -73,7 +75,7 @@ impl Column {
         })
     }
 
-    /// The name under which a description's packet shows its column.
+    /// The name of a column, from the packet of its description.
     pub(super) fn name(payload: &[u8]) -> Result<String, Malformed> {
         let mut reader = Reader::new(payload);
         for _ in 0..4 {
@@ -83,7 +85,7 @@ impl Column {
     }
 }
 
-/// The type under which a value goes; null goes under any.
+/// The type with which a value is sent; null is valid with any.
 #[inline]
 pub(super) fn wire_type(value: &Value<'_>) -> u8 {
     match value {
@@ -97,7 +99,7 @@ pub(super) fn wire_type(value: &Value<'_>) -> u8 {
     }
 }
 
-/// The type under which values of a kind go.
+/// The type with which values of a kind are sent.
 pub(super) fn wire_type_of(kind: Kind) -> u8 {
     match kind {
         Kind::Int => wire::LONGLONG,
@@ -109,8 +111,8 @@ pub(super) fn wire_type_of(kind: Kind) -> u8 {
     }
 }
 
-/// Appends a value; null appends nothing. `false`, and nothing appended, for a timestamp outside the
-/// years 0 to 9999.
+/// Appends a value; null appends nothing. Returns `false` and appends nothing for a timestamp outside
+/// the years 0 to 9999.
 #[inline]
 pub(super) fn put(out: &mut Vec<u8>, value: &Value<'_>) -> bool {
     match *value {
@@ -161,34 +163,34 @@ fn decimal_text(Decimal { units, scale }: Decimal, buffer: &mut [u8; DECIMAL_MAX
     &buffer[start..]
 }
 
-/// A number as text, in units of `10^-scale`; none if it is no such number, too long, or has more digits
-/// behind its point than that, unless they are zero.
+/// Parses a number in units of `10^-scale`; `None` if it is malformed, too large, or has more nonzero
+/// decimal places than `scale`.
 fn units_of(text: &[u8], scale: u8) -> Option<i64> {
     let (negative, text) = match text.split_first() {
         Some((b'-', rest)) => (true, rest),
         _ => (false, text),
     };
-    let (mut units, mut behind, mut point) = (0_i64, 0, false);
+    let (mut units, mut places, mut point) = (0_i64, 0, false);
     for byte in text {
         match byte {
             b'.' if !point => point = true,
-            b'0' if point && behind == scale => {}
-            b'0'..=b'9' if !(point && behind == scale) => {
+            b'0' if point && places == scale => {}
+            b'0'..=b'9' if !(point && places == scale) => {
                 let digit = i64::from(byte - b'0');
-                // Downwards, since the least number has no positive counterpart.
+                // Counts down, since the least number has no positive counterpart.
                 units = units.checked_mul(10)?.checked_sub(digit)?;
-                behind += u8::from(point);
+                places += u8::from(point);
             }
             _ => return None,
         }
     }
-    for _ in behind..scale {
+    for _ in places..scale {
         units = units.checked_mul(10)?;
     }
     if negative { Some(units) } else { units.checked_neg() }
 }
 
-/// Adds a row of a prepared statement's answer; kinds are those of the plan, or none.
+/// Adds a row of a prepared statement's answer; `kinds` are those of the plan, or empty.
 #[inline]
 pub(super) fn push_row(
     payload: &[u8],
@@ -198,10 +200,10 @@ pub(super) fn push_row(
 ) -> Result<(), Malformed> {
     let mut reader = Reader::new(payload);
     reader.take(1)?;
-    // The first two bits of the map are not used.
+    // The first two bits of the bitmap are not used.
     let nulls = reader.take((columns.len() + 9) / 8)?;
     if !kinds.is_empty() && kinds.len() != columns.len() {
-        return Err(Malformed("other columns than the plan declares"));
+        return Err(Malformed("columns that differ from those of the plan"));
     }
     for (position, column) in columns.iter().enumerate() {
         let bit = position + 2;
@@ -280,7 +282,7 @@ fn integer(number: i64, kind: Option<Kind>) -> Value<'static> {
     }
 }
 
-/// A decimal as the plan has it: sums of integers are decimals here.
+/// Adds a decimal as the plan's kind: sums of integers are decimals in MySQL.
 fn push_decimal(
     text: &[u8],
     digits: u8,
@@ -292,13 +294,13 @@ fn push_decimal(
         Some(Kind::Int) => 0,
         _ => digits,
     };
-    let as_text = || str::from_utf8(text).map_err(|_not| Malformed("a decimal that is no text"));
+    let as_text = || str::from_utf8(text).map_err(|_not| Malformed("a decimal that is not a text"));
     match (units_of(text, scale), kind) {
         (Some(units), Some(Kind::Int)) => rows.push(Value::Int(units)),
         (_, Some(Kind::Float)) => {
             let number = as_text()?.parse();
             rows.push(Value::Float(
-                number.map_err(|_not| Malformed("a decimal that is no number"))?,
+                number.map_err(|_not| Malformed("a decimal that is not a number"))?,
             ));
         }
         (Some(units), _) => rows.push(Value::Decimal(Decimal { units, scale })),
@@ -307,7 +309,7 @@ fn push_decimal(
     Ok(())
 }
 
-/// A length of time, as the server would print it.
+/// Adds a duration, as the server prints it.
 #[cold]
 fn push_time(bytes: &[u8], rows: &mut Rows) -> Result<(), Malformed> {
     let mut whole = [0; 12];
@@ -325,7 +327,7 @@ fn push_time(bytes: &[u8], rows: &mut Rows) -> Result<(), Malformed> {
     Ok(())
 }
 
-/// Adds a row of a query's answer: every cell as text, or as bytes where it is none.
+/// Adds a row of a query's answer: every cell as text, or as bytes if it is not UTF-8.
 pub(super) fn push_text_row(
     payload: &[u8],
     width: usize,
@@ -353,8 +355,8 @@ mod tests {
         Column { wire, unsigned: false, binary: wire == wire::BLOB, digits: 2 }
     }
 
-    /// A row of one cell, as it goes out and comes back.
-    fn through(value: Value<'_>, kind: Kind) -> Rows {
+    /// Encodes and decodes a row of one cell.
+    fn round_trip(value: Value<'_>, kind: Kind) -> Rows {
         let mut payload = vec![0, 0];
         assert!(put(&mut payload, &value));
         let mut rows = Rows::new(1);
@@ -363,7 +365,7 @@ mod tests {
     }
 
     #[test]
-    fn values_come_back_as_they_went() {
+    fn values_survive_a_round_trip() {
         let decimal = |units| Value::Decimal(Decimal { units, scale: 2 });
         for (value, kind) in [
             (Value::Int(i64::MIN), Kind::Int),
@@ -380,7 +382,7 @@ mod tests {
             (Value::Timestamp(4_102_444_800_000_001), Kind::Timestamp),
             (Value::Timestamp(1_735_689_600_123_456), Kind::Timestamp),
         ] {
-            assert_eq!(through(value, kind).row(0).value(0), value);
+            assert_eq!(round_trip(value, kind).row(0).value(0), value);
         }
         assert!(!put(&mut Vec::new(), &Value::Timestamp(i64::MIN)));
     }
@@ -420,7 +422,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_statement_answers_is_what_its_columns_say() {
+    fn cells_of_a_users_statement_are_decoded_by_their_columns() {
         let mut rows = Rows::new(5);
         let unsigned = Column { unsigned: true, ..column(wire::LONGLONG) };
         let columns = [
@@ -438,24 +440,24 @@ mod tests {
         push_row(&payload, &columns, &[], &mut rows).unwrap();
         let got: Vec<_> = rows.row(0).values().collect();
         let quarter = Decimal { units: 125, scale: 2 };
-        let wanted = [
+        let expected = [
             Value::Text("18446744073709551615"),
             Value::Timestamp(MICROS_OF_DAY),
             Value::Text("-26:03:04"),
             Value::Decimal(quarter),
             Value::Null,
         ];
-        assert_eq!(got, wanted);
+        assert_eq!(got, expected);
     }
 
     #[test]
-    fn a_row_that_is_cut_is_malformed() {
+    fn a_truncated_row_is_malformed() {
         let mut rows = Rows::new(1);
         let mut payload = vec![0, 0];
         assert!(put(&mut payload, &Value::Text("name")));
-        for cut in 0..payload.len() {
-            let taken = push_row(&payload[..cut], &[column(wire::VAR_STRING)], &[], &mut rows);
-            assert!(taken.is_err(), "cut at {cut}");
+        for length in 0..payload.len() {
+            let taken = push_row(&payload[..length], &[column(wire::VAR_STRING)], &[], &mut rows);
+            assert!(taken.is_err(), "truncated to {length}");
         }
     }
 }

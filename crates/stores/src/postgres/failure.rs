@@ -177,7 +177,6 @@ mod tests {
         }
     }
 
-    /// f12.
     #[test]
     fn concurrent_definitions_of_one_object_conflict() {
         let of = |fields: &str| ServerError::of(fields.as_bytes()).stop(None, "commit", false);

@@ -10,7 +10,7 @@
 //!    alone.
 
 use super::control::Control;
-use crate::server::{FAREWELL_LOOKS, Opener, PROGRAM};
+use crate::server::{Opener, PROGRAM, SESSION_END_CHECKS};
 use syncline_contract::{Failure, FailureKind, TargetResult};
 
 /// Checks before sessions are terminated: most end by themselves, and the server logs each termination.
@@ -97,7 +97,7 @@ fn doing(state: &str, wait: &str) -> String {
 /// True if other sessions of this program stay open on this database even after those whose clients
 /// have gone had time to end.
 pub(super) async fn is_used(control: &mut Control) -> TargetResult<bool> {
-    for _ in 0..FAREWELL_LOOKS {
+    for _ in 0..SESSION_END_CHECKS {
         if others(control).await?.is_empty() {
             return Ok(false);
         }
@@ -110,7 +110,7 @@ pub(super) async fn is_used(control: &mut Control) -> TargetResult<bool> {
 /// have ended and returns their descriptions.
 pub(super) async fn refuse_use(control: &mut Control) -> TargetResult<Vec<String>> {
     let mut ended = Vec::new();
-    let mut checks = 0..FAREWELL_LOOKS;
+    let mut checks = 0..SESSION_END_CHECKS;
     let mut sessions = others(control).await?;
     while !sessions.is_empty() && checks.next().is_some() {
         if checks.start == CHECKS_BEFORE {
@@ -118,7 +118,7 @@ pub(super) async fn refuse_use(control: &mut Control) -> TargetResult<Vec<String
                 let OwnSession { process, doing, .. } = session;
                 let end = format!("SELECT pg_terminate_backend({process})");
                 control.rows(&end).await?;
-                checks.end = FAREWELL_LOOKS + CHECKS_AFTER;
+                checks.end = SESSION_END_CHECKS + CHECKS_AFTER;
                 ended.push(format!("session {process} of a program that has ended, {doing}"));
             }
         }

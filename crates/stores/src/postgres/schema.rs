@@ -17,8 +17,7 @@ use crate::sql::{POSTGRES, Sql};
 use syncline_contract::{Failure, FailureKind, Plan, TargetResult};
 
 /// The reason for a schema without the mark: neither --reuse nor clean touches it.
-const UNMANAGED: &str =
-    "was not created by syncline; name another with schema=, or drop it yourself";
+const UNMANAGED: &str = "was not made by syncline; name another with schema=, or drop it yourself";
 
 /// How long a removal waits for sessions that are still being rolled back.
 const PATIENCE: &str = "SET LOCAL lock_timeout = '60s'";
@@ -73,7 +72,7 @@ fn relations(schema: &SchemaName) -> String {
 }
 
 /// The statements that drop a schema with those relations, each given with its kind. None cascades:
-/// dependent objects elsewhere, and objects in the schema that are not relations, are not ours to drop.
+/// dependent objects elsewhere, and objects in the schema that are not relations, are never dropped.
 fn drops(schema: &SchemaName, relations: &[(String, String)]) -> Vec<String> {
     let mut statements = Vec::new();
     for (kind, word) in KINDS {
@@ -89,7 +88,7 @@ fn drops(schema: &SchemaName, relations: &[(String, String)]) -> Vec<String> {
 }
 
 /// The setting that keeps our own transactions from waiting for a standby, if commits of the server do:
-/// a standby that is gone would block creation and removal for ever. The local log is still synced.
+/// a standby that is gone would block creation and removal forever. The local log is still synced.
 async fn local_commit(control: &mut Control) -> TargetResult<Option<&'static str>> {
     const WAITS: &str = "SELECT coalesce(current_setting('synchronous_standby_names', true), '')";
     // Products that only speak the protocol may not have the setting.
@@ -143,7 +142,7 @@ pub(super) async fn reopen(
             Ok(true)
         }
         OwnershipState::Managed(_) => {
-            let why = "holds tables of another workload; name another schema with schema=";
+            let why = "holds other tables than this workload's; name another schema with schema=";
             Err(refused(schema, why))
         }
         OwnershipState::Unmanaged(why) => Err(refused(schema, &why)),

@@ -1,6 +1,6 @@
 //! Sessions of a run that did not end: what they wait for, and their termination before a removal.
 //!
-//! A commit that waits for a synchronous standby waits for ever once the standby is gone, and keeps its
+//! A commit that waits for a synchronous standby waits forever once the standby is gone, and keeps its
 //! locks, so the removal of its schema would wait for it. Its client has left, so its answer has no
 //! reader.
 //!

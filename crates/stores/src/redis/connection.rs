@@ -1,27 +1,27 @@
 //! A connection to a server of Redis's protocol: commands out, replies in, blocking.
 
-use super::protocol::{Measure, Reply, command, reply};
+use super::protocol::{Reply, ReplyParser, command, reply};
 use super::settings::Settings;
 use crate::server::Host;
 use crate::wire::{Stream, Tls, connected, done, lost};
 use std::io::{self, ErrorKind};
 use std::time::Duration;
 
-/// How long an answer may take: longer than a server that rewrites its file, or that waits for a disk.
+/// How long an answer may take: longer than a server that rewrites its file or waits for a disk.
 pub(super) const ANSWERS_WITHIN: Duration = Duration::from_mins(1);
 
-/// See the module.
+/// A blocking connection.
 #[derive(Debug)]
 pub(super) struct Connection {
     stream: Stream,
-    /// Where the reply at the front ends, as far as it is known.
-    measure: Measure,
+    /// The parser for the end of the next reply.
+    measure: ReplyParser,
     /// How long each answer may take.
     limit: Duration,
 }
 
 impl Connection {
-    /// Connects, says who we are, and enters the database; all within the time for connecting.
+    /// Connects, authenticates, and selects the database, all within the time for connecting.
     pub(super) fn open(settings: &Settings, tls: &Tls) -> io::Result<Connection> {
         let endpoint = settings.endpoint();
         let encrypted = match &settings.address.host {
@@ -30,7 +30,7 @@ impl Connection {
         };
         let mut connection = Connection {
             stream: connected(&endpoint, encrypted, settings.connects_within)?,
-            measure: Measure::default(),
+            measure: ReplyParser::default(),
             limit: settings.connects_within,
         };
         let (user, password) = (&settings.address.user, &settings.address.password);
@@ -45,38 +45,38 @@ impl Connection {
             let number = settings.database.to_string();
             connection.greet(&[b"SELECT", number.as_bytes()])?;
         }
-        // A server that accepts and says nothing is found out before anything is asked of it.
+        // Detects a server that accepts connections and does not answer.
         match connection.greet(&[b"PING"]) {
             Err(error) if error.kind() != ErrorKind::Other => return Err(error),
-            // A refusal is an answer: what was refused is asked again where it is needed.
+            // A refusal is an answer too: the refused command is repeated where it is needed.
             _ => {}
         }
         Ok(connection)
     }
 
-    /// The same as [`Connection::ask`], within the time for connecting.
+    /// As [`Connection::ask`], within the time for connecting.
     fn greet(&mut self, parts: &[&[u8]]) -> io::Result<Reply> {
         self.queue(parts);
         self.send()?;
         accepted(self.next()?)
     }
 
-    /// How long each answer may take from here on; at first as long as connecting.
+    /// Sets how long each answer may take; initially as long as connecting.
     pub(super) fn limit(&mut self, limit: Duration) {
         self.limit = limit;
     }
 
-    /// Adds a command to those that are sent next.
+    /// Queues a command.
     pub(super) fn queue(&mut self, parts: &[&[u8]]) {
         command(self.stream.queue(), parts);
     }
 
-    /// Sends what is queued.
+    /// Sends the queued commands.
     pub(super) fn send(&mut self) -> io::Result<()> {
         done(self.stream.flush()).map_err(lost)
     }
 
-    /// The next reply; a refusal too.
+    /// The next reply, which may be a refusal.
     pub(super) fn answer(&mut self) -> io::Result<Reply> {
         self.stream.limit(Some(self.limit));
         self.next()
@@ -87,14 +87,14 @@ impl Connection {
             if let Some(length) = self.measure.advance(self.stream.received())? {
                 let reply = reply(&self.stream.received()[..length])?;
                 self.stream.consume(length);
-                self.measure = Measure::default();
+                self.measure = ReplyParser::default();
                 return Ok(reply);
             }
             done(self.stream.fill()).map_err(lost)?;
         }
     }
 
-    /// Sends one command and takes its reply; a refusal is an error.
+    /// Sends one command and reads its reply; a refusal is an error.
     pub(super) fn ask(&mut self, parts: &[&[u8]]) -> io::Result<Reply> {
         self.stream.limit(Some(self.limit));
         self.queue(parts);
@@ -103,7 +103,7 @@ impl Connection {
     }
 }
 
-/// A reply, or the refusal that it is as an error of the kind that tells what to make of it.
+/// The reply, or a refusal as an error of the matching kind.
 pub(super) fn accepted(reply: Reply) -> io::Result<Reply> {
     let Reply::Error(words) = reply else {
         return Ok(reply);
@@ -121,15 +121,18 @@ pub(super) fn accepted(reply: Reply) -> io::Result<Reply> {
     Err(io::Error::new(kind, short(&words)))
 }
 
-/// A reply that the protocol rules out.
+/// An error for a reply that the protocol does not allow.
 pub(super) fn unexpected(reply: &Reply) -> io::Error {
     io::Error::new(
         ErrorKind::InvalidData,
-        format!("the server answers {} where something else was due", short(&format!("{reply:?}"))),
+        format!(
+            "the server returned {}, which is not a valid reply here",
+            short(&format!("{reply:?}"))
+        ),
     )
 }
 
-/// The first words of a server's, of which there may be megabytes.
+/// The beginning of a server's text, which may have megabytes.
 fn short(words: &str) -> String {
     words.chars().take(400).collect()
 }

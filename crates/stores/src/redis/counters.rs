@@ -1,6 +1,6 @@
-//! The server's running counters, from INFO, and one look at it.
+//! The server's running counters, from INFO, and one observation.
 //!
-//! Redis counts commands and not commits, and does not count the syncs of its file.
+//! Redis counts commands, not commits, and does not count the syncs of its file.
 
 use super::connection::Connection;
 use super::reported_settings::{Info, ServerInfo};
@@ -9,17 +9,17 @@ use syncline_contract::{Counter, Meaning, Setting, StoreObservation};
 
 const SAID_BY: &str = "INFO everything";
 
-/// Counters that are more than commands, by what they tell.
+/// Counters other than those of single commands, with their meanings.
 const COUNTED: [(Meaning, &str); 5] = [
     (Meaning::LogBytes, "aof_current_size"),
-    // What stands behind "Asynchronous AOF fsync is taking too long" in its log.
+    // The counter for "Asynchronous AOF fsync is taking too long" in its log.
     (Meaning::DelayedSyncs, "aof_delayed_fsync"),
     (Meaning::Other, "total_commands_processed"),
     (Meaning::Other, "total_connections_received"),
     (Meaning::Other, "total_error_replies"),
 ];
 
-/// What Redis does not count, and why.
+/// Counters that Redis does not have, with the reason.
 const UNCOUNTED: [(Meaning, &str); 7] = [
     (Meaning::Commits, "Redis counts commands, not commits"),
     (Meaning::Aborts, "Redis counts commands, not transactions"),
@@ -35,7 +35,7 @@ pub(super) fn of(connection: &mut Connection) -> io::Result<Vec<Counter>> {
     Ok(counters(&Info::ask(connection, b"everything")?))
 }
 
-/// One look at the server.
+/// Takes one observation.
 pub(super) fn observed(
     connection: &mut Connection,
     met: &ServerInfo,
@@ -72,7 +72,7 @@ fn counters(info: &Info) -> Vec<Counter> {
             None => Counter::unavailable(
                 meaning,
                 name,
-                "the server does not say it as it is set",
+                "the server does not report it with its current settings",
                 SAID_BY,
             ),
         });

@@ -1,11 +1,12 @@
-//! The decoder of replies under any bytes.
+//! Fuzz target for the decoder of replies.
 
-use super::protocol::{Measure, Reply, reply};
+use super::protocol::{Reply, ReplyParser, reply};
 
-/// The measure finds the end of a reply in whatever pieces it comes, and what it finds is decoded.
+/// The parser must find the same end of a reply however the bytes are divided, and the reply must
+/// decode.
 pub fn redis_replies(data: &[u8]) {
-    let whole = Measure::default().advance(data);
-    let mut in_pieces = Measure::default();
+    let whole = ReplyParser::default().advance(data);
+    let mut in_pieces = ReplyParser::default();
     let mut found = Ok(None);
     for end in 0..=data.len() {
         found = in_pieces.advance(&data[..end]);
@@ -15,21 +16,21 @@ pub fn redis_replies(data: &[u8]) {
     }
     match (whole, found) {
         (Ok(Some(length)), Ok(Some(same))) => {
-            assert_eq!(length, same, "one end, however the bytes come");
+            assert_eq!(length, same, "the same end for any division of the bytes");
             assert!(length <= data.len());
             if let Ok(read) = reply(&data[..length]) {
-                assert!(size(&read) <= length, "no more than its bytes");
+                assert!(size(&read) <= length, "no more values than bytes");
             }
         }
         (Ok(Some(_)), Ok(None)) | (Ok(None), Ok(Some(_))) => {
-            panic!("the end depends on the pieces in which the bytes come")
+            panic!("the end depends on the division of the bytes")
         }
-        // A refusal may come sooner or later with the pieces, and nothing is lent then.
+        // A refusal may come sooner or later depending on the division.
         _ => {}
     }
 }
 
-/// The values of a reply.
+/// The number of values in a reply.
 fn size(of: &Reply) -> usize {
     match of {
         Reply::Bytes(Some(bytes)) => bytes.len() + 1,
@@ -38,7 +39,7 @@ fn size(of: &Reply) -> usize {
     }
 }
 
-/// One of each kind, one in another, and lengths that lie.
+/// A reply of each kind, a nested one, and false lengths.
 pub(crate) fn reply_seeds() -> Vec<Vec<u8>> {
     let seeds: [&[u8]; 10] = [
         b"+OK\r\n",

@@ -1,19 +1,19 @@
-//! Commands and replies of Redis as bytes: its serialization protocol, version 2, which every version
-//! and every product that speaks as Redis does understands.
+//! Commands and replies of Redis as bytes: version 2 of its serialization protocol, which every version
+//! and every compatible product supports.
 
 use std::io::{self, ErrorKind};
 
 /// One reply.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Reply {
-    /// A word: `OK`, `QUEUED`.
+    /// A status: `OK`, `QUEUED`.
     Word(String),
-    /// A refusal, in the server's words.
+    /// A refusal, as the server words it.
     Error(String),
     Number(i64),
-    /// Bytes, or nothing.
+    /// Bytes, or null.
     Bytes(Option<Vec<u8>>),
-    /// Several replies, or nothing: what EXEC answers when it did nothing.
+    /// Several replies, or null: the answer of an EXEC that did nothing.
     Several(Option<Vec<Reply>>),
 }
 
@@ -33,27 +33,27 @@ fn header(into: &mut Vec<u8>, kind: u8, number: usize) {
     into.extend_from_slice(b"\r\n");
 }
 
-/// The most bytes of one reply, of the line that says its kind and length, and the most replies and
-/// levels in it: far above what any command of ours is answered.
+/// The limits of one reply: its size, the length of a line with kind and length, the number of replies
+/// and of levels in it. All are far above the replies to our commands.
 const BYTES_MAX: usize = 64 << 20;
 const LINE_MAX: usize = 64 << 10;
 const REPLIES_MAX: u64 = 1 << 20;
 const DEPTH_MAX: usize = 8;
 
-/// Where the reply at the front of a stream ends: takes up where it left off when more has come, allocates
-/// nothing for what a length only promises, and refuses what no server of this protocol answers.
+/// Finds the end of the next reply in a stream: it resumes where it stopped when more bytes arrive,
+/// allocates nothing for a length field, and refuses invalid replies.
 #[derive(Debug, Default)]
-pub(super) struct Measure {
-    /// What was looked at.
+pub(super) struct ReplyParser {
+    /// The number of examined bytes.
     at: usize,
-    /// How many replies are still due on each open level.
+    /// How many replies are still expected on each open level.
     open: Vec<u64>,
-    /// Replies seen or promised.
+    /// Replies read or announced.
     replies: u64,
 }
 
-impl Measure {
-    /// The length of the reply, once all of it is there. The same bytes are given each time, and more.
+impl ReplyParser {
+    /// The length of the reply, once it is complete. Each call gets the same bytes, followed by more.
     pub(super) fn advance(&mut self, bytes: &[u8]) -> io::Result<Option<usize>> {
         loop {
             let Some((line, begin)) = line(&bytes[self.at..])? else {
@@ -78,7 +78,7 @@ impl Measure {
                         return Err(too_long());
                     }
                     if self.open.len() == DEPTH_MAX {
-                        return Err(garbled("replies nested too deep"));
+                        return Err(garbled("replies that are nested too deeply"));
                     }
                     self.open.push(count);
                     self.at = begin;
@@ -89,7 +89,7 @@ impl Measure {
             if self.at > BYTES_MAX {
                 return Err(too_long());
             }
-            // One reply is whole, and with it every level that waited for it alone.
+            // One reply is complete, and with it every level that waited only for it.
             loop {
                 match self.open.last_mut() {
                     None => return Ok(Some(self.at)),
@@ -104,16 +104,16 @@ impl Measure {
     }
 }
 
-/// The reply that those bytes are, of which [`Measure`] has found the end.
+/// Decodes a complete reply, whose end [`ReplyParser`] has found.
 pub(super) fn reply(bytes: &[u8]) -> io::Result<Reply> {
     let (reply, _length) = part(bytes, 0)?;
     Ok(reply)
 }
 
-/// The reply at the front, `depth` levels down, and its length.
+/// The next reply, `depth` levels down, and its length.
 fn part(bytes: &[u8], depth: usize) -> io::Result<(Reply, usize)> {
-    let cut = || garbled("half a reply");
-    let (line, mut at) = line(bytes)?.ok_or_else(cut)?;
+    let truncated = || garbled("half a reply");
+    let (line, mut at) = line(bytes)?.ok_or_else(truncated)?;
     let (kind, number) = header_of(line)?;
     let words = || String::from_utf8_lossy(&line[1..]).into_owned();
     let read = match kind {
@@ -125,7 +125,7 @@ fn part(bytes: &[u8], depth: usize) -> io::Result<(Reply, usize)> {
                 return Ok((Reply::Bytes(None), at));
             };
             let value = at.checked_add(length).and_then(|end| bytes.get(at..end));
-            let value = value.ok_or_else(cut)?;
+            let value = value.ok_or_else(truncated)?;
             at += length + 2;
             Reply::Bytes(Some(value.to_vec()))
         }
@@ -134,11 +134,11 @@ fn part(bytes: &[u8], depth: usize) -> io::Result<(Reply, usize)> {
                 return Ok((Reply::Several(None), at));
             };
             if depth == DEPTH_MAX {
-                return Err(garbled("replies nested too deep"));
+                return Err(garbled("replies that are nested too deeply"));
             }
             let mut several = Vec::with_capacity(count.min(1_024));
             for _ in 0..count {
-                let rest = bytes.get(at..).ok_or_else(cut)?;
+                let rest = bytes.get(at..).ok_or_else(truncated)?;
                 let (one, length) = part(rest, depth + 1)?;
                 several.push(one);
                 at += length;
@@ -149,7 +149,7 @@ fn part(bytes: &[u8], depth: usize) -> io::Result<(Reply, usize)> {
     Ok((read, at))
 }
 
-/// The kind of a reply by its first line, and the number there; 0 of a kind that has none.
+/// The kind of a reply from its first line, and the number in it; 0 for a kind without one.
 fn header_of(line: &[u8]) -> io::Result<(u8, i64)> {
     let Some((kind, text)) = line.split_first() else {
         return Err(garbled("an empty line"));
@@ -159,40 +159,40 @@ fn header_of(line: &[u8]) -> io::Result<(u8, i64)> {
         b':' | b'$' | b'*' => {
             let text = str::from_utf8(text).ok();
             let number = text.and_then(|text| text.parse().ok());
-            let number = number.ok_or_else(|| garbled("a number that is none"))?;
+            let number = number.ok_or_else(|| garbled("an invalid number"))?;
             Ok((*kind, number))
         }
-        _ => Err(garbled("a reply of no known kind")),
+        _ => Err(garbled("a reply of an unknown kind")),
     }
 }
 
-/// The first line and where the next begins; none if its end has not come.
+/// The first line and the start of the next; `None` if it is incomplete.
 fn line(bytes: &[u8]) -> io::Result<Option<(&[u8], usize)>> {
-    let looked = &bytes[..bytes.len().min(LINE_MAX)];
-    match looked.windows(2).position(|pair| pair == b"\r\n") {
+    let examined = &bytes[..bytes.len().min(LINE_MAX)];
+    match examined.windows(2).position(|pair| pair == b"\r\n") {
         Some(end) => Ok(Some((&bytes[..end], end + 2))),
-        None if looked.len() == LINE_MAX => Err(garbled("an endless line")),
+        None if examined.len() == LINE_MAX => Err(garbled("a line that is too long")),
         None => Ok(None),
     }
 }
 
 fn too_long() -> io::Error {
-    garbled("a longer reply than any command of ours has")
+    garbled("a reply that is longer than any that this program requests")
 }
 
 fn garbled(what: &str) -> io::Error {
-    let what = format!("it answers {what}: no server of Redis's protocol listens there");
+    let what = format!("it sent {what}: it does not speak Redis's protocol");
     io::Error::new(ErrorKind::InvalidData, what)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{DEPTH_MAX, Measure, Reply, command};
+    use super::{DEPTH_MAX, Reply, ReplyParser, command};
     use std::io;
 
-    /// The reply at the front and its length, of bytes that came at once.
+    /// The next reply and its length, from bytes received at once.
     fn reply(bytes: &[u8]) -> io::Result<Option<(Reply, usize)>> {
-        let Some(length) = Measure::default().advance(bytes)? else {
+        let Some(length) = ReplyParser::default().advance(bytes)? else {
             return Ok(None);
         };
         Ok(Some((super::reply(&bytes[..length])?, length)))
@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn replies_come_whole_or_not_at_all() {
+    fn incomplete_replies_are_not_returned() {
         let bytes = b"*5\r\n+OK\r\n-ERR no\r\n:-7\r\n$3\r\na\r\n\r\n*-1\r\n+next";
         let several = vec![
             Reply::Word("OK".to_owned()),
@@ -218,13 +218,13 @@ mod tests {
         let whole = bytes.len() - b"+next".len();
         assert_eq!(reply(bytes).unwrap(), Some((Reply::Several(Some(several)), whole)));
         for end in 0..whole {
-            assert_eq!(reply(&bytes[..end]).unwrap(), None, "cut at {end}");
+            assert_eq!(reply(&bytes[..end]).unwrap(), None, "truncated to {end}");
         }
         assert_eq!(reply(b"$-1\r\n").unwrap(), Some((Reply::Bytes(None), 5)));
     }
 
     #[test]
-    fn what_is_no_reply_is_refused() {
+    fn invalid_replies_are_refused() {
         for bytes in [
             &b"HTTP/1.1 400\r\n"[..],
             b"\r\n",
@@ -244,7 +244,7 @@ mod tests {
 
     // A.E6
     #[test]
-    fn replies_nest_so_deep_and_no_deeper() {
+    fn nested_replies_have_a_maximum_depth() {
         let nested = |depth: usize| [b"*1\r\n".repeat(depth), b":7\r\n".to_vec()].concat();
         assert!(reply(&nested(DEPTH_MAX)).unwrap().is_some());
         for depth in [DEPTH_MAX + 1, 1_000_000] {
@@ -254,7 +254,7 @@ mod tests {
 
     // A.E6
     #[test]
-    fn hostile_bytes_end_in_a_reply_a_wait_or_a_refusal_however_they_are_cut() {
+    fn hostile_bytes_have_the_same_result_for_any_division() {
         let parts: [&[u8]; 16] = [
             b"*",
             b"$",
@@ -280,8 +280,8 @@ mod tests {
                 bytes.extend_from_slice(parts[random.usize(..parts.len())]);
             }
             let whole = reply(&bytes);
-            // What comes in pieces is measured as what comes at once.
-            let mut measure = Measure::default();
+            // Divided bytes must give the same result as undivided ones.
+            let mut measure = ReplyParser::default();
             let mut pieces = Ok(None);
             for end in 0..=bytes.len() {
                 pieces = measure.advance(&bytes[..end]);

@@ -1,4 +1,4 @@
-//! What a server of Redis's protocol says of itself: version, durability, place, limits.
+//! The settings that a server of Redis's protocol reports: version, durability, location, limits.
 
 use super::connection::{Connection, unexpected};
 use super::protocol::Reply;
@@ -8,22 +8,22 @@ use std::io::{self, ErrorKind};
 use std::path::Path;
 use syncline_contract::{Durability, LogLocation, Setting, StoreProcess};
 
-/// A server that was met.
+/// The facts about a server.
 #[derive(Clone, Debug)]
 pub(super) struct ServerInfo {
     pub(super) product: String,
     pub(super) version: String,
     pub(super) durability: Durability,
-    /// Why that word is true.
+    /// The reason for that durability.
     pub(super) evidence: String,
     pub(super) log_place: LogLocation,
-    /// Where its snapshots go, if it makes any.
+    /// The location of its snapshots, if it takes any.
     pub(super) directory: Option<LogLocation>,
     pub(super) process: StoreProcess,
     pub(super) settings: Vec<Setting>,
-    /// Connections of others.
+    /// The connections of others.
     others: u64,
-    /// How many more it takes; none if it does not say.
+    /// How many more connections it accepts; `None` if not reported.
     pub(super) free: Option<usize>,
 }
 
@@ -38,13 +38,13 @@ const CONFIG: [&str; 8] = [
     "maxmemory-policy",
 ];
 
-/// Asks a server for all of it.
+/// Reads all facts about a server.
 pub(super) fn ask(connection: &mut Connection, settings: &Settings) -> io::Result<ServerInfo> {
     let info = Info::ask(connection, b"everything")?;
-    let mut said = Vec::new();
+    let mut reported = Vec::new();
     for name in CONFIG {
         if let Some(value) = config(connection, name) {
-            said.push(Setting {
+            reported.push(Setting {
                 name: name.to_owned(),
                 value,
                 said_by: format!("CONFIG GET {name}"),
@@ -52,7 +52,7 @@ pub(super) fn ask(connection: &mut Connection, settings: &Settings) -> io::Resul
         }
     }
     let value = |name: &str| {
-        let setting = said.iter().find(|setting| setting.name == name);
+        let setting = reported.iter().find(|setting| setting.name == name);
         setting.map(|setting| setting.value.as_str())
     };
     let (durability, evidence) = durability(
@@ -65,7 +65,7 @@ pub(super) fn ask(connection: &mut Connection, settings: &Settings) -> io::Resul
     let snapshots = value("save").is_some_and(|save| !save.is_empty());
     let connected = info.number("connected_clients").unwrap_or(1);
     let others = connected.saturating_sub(1);
-    let most = value("maxclients").and_then(|most| most.parse::<u64>().ok());
+    let maximum = value("maxclients").and_then(|maximum| maximum.parse::<u64>().ok());
     let product = if info.get("valkey_version").is_some() { "Valkey" } else { "Redis" };
     let version = info.get("valkey_version").or_else(|| info.get("redis_version"));
     Ok(ServerInfo {
@@ -80,16 +80,16 @@ pub(super) fn ask(connection: &mut Connection, settings: &Settings) -> io::Resul
         }),
         process,
         others,
-        free: most.map(|most| most.saturating_sub(connected) as usize),
-        settings: said,
+        free: maximum.map(|maximum| maximum.saturating_sub(connected) as usize),
+        settings: reported,
     })
 }
 
-/// Refuses a server on which others work, and one that does not honour the word asked for.
+/// Refuses a server that others use, and one that does not provide the required durability.
 pub(super) fn refuse(met: &ServerInfo, settings: &Settings) -> io::Result<()> {
     if met.others > 0 && !settings.live {
         let what = format!(
-            "{} of others: a run would disturb them, and they it; {LIVE}",
+            "{} of other clients, which a run would disturb and which would distort its results; {LIVE}",
             counted(met.others, "open connection")
         );
         return Err(io::Error::new(ErrorKind::InvalidInput, what));
@@ -97,12 +97,12 @@ pub(super) fn refuse(met: &ServerInfo, settings: &Settings) -> io::Result<()> {
     refuse_word(met, settings)
 }
 
-/// Refuses a server that does not honour the word asked for.
+/// Refuses a server that does not provide the required durability.
 pub(super) fn refuse_word(met: &ServerInfo, settings: &Settings) -> io::Result<()> {
     match settings.durability {
         Some(word) if word != met.durability => {
             let what = format!(
-                "durability={} was asked for, but {}; this target changes no setting of a server",
+                "the URL sets durability={}, but {}; this target does not change a server's settings",
                 word.word(),
                 met.evidence
             );
@@ -112,7 +112,7 @@ pub(super) fn refuse_word(met: &ServerInfo, settings: &Settings) -> io::Result<(
     }
 }
 
-/// The word for what the settings promise, and why.
+/// The durability that the settings provide, and why.
 fn durability(
     appendonly: Option<&str>,
     appendfsync: Option<&str>,
@@ -135,9 +135,9 @@ fn durability(
         ),
         (Some("yes"), Some(sync @ ("everysec" | "no")), Some("1")) => {
             let window = if sync == "everysec" {
-                "the file is synced each second, so that up to two seconds of commits go with the power"
+                "the file is synced each second, so that a power loss loses up to two seconds of commits"
             } else {
-                "the file is synced when the operating system likes to, mostly within half a minute"
+                "the operating system decides when to sync the file, usually within half a minute"
             };
             let what = format!("appendonly=yes and appendfsync={sync} read back by CONFIG GET: {window}");
             (Durability::Os, what)
@@ -148,7 +148,7 @@ fn durability(
         ),
         _ => (
             Durability::None,
-            "not known: the server does not let CONFIG GET appendonly and appendfsync be asked; nothing \
+            "not known: the server does not allow CONFIG GET for appendonly and appendfsync; nothing \
              is claimed"
                 .to_owned(),
         ),
@@ -156,9 +156,9 @@ fn durability(
 }
 
 fn process(settings: &Settings, info: &Info) -> StoreProcess {
-    let said = info.number("process_id").and_then(|id| u32::try_from(id).ok());
-    match (&settings.address.host, said) {
-        // A number that a server in a container says is not one of this machine.
+    let reported = info.number("process_id").and_then(|id| u32::try_from(id).ok());
+    match (&settings.address.host, reported) {
+        // A process id from a server in a container is not valid on this machine.
         (Host::Tcp(_, port), Some(process))
             if settings.address.names_this_machine() && listener(*port) == Some(process) =>
         {
@@ -172,7 +172,7 @@ fn process(settings: &Settings, info: &Info) -> StoreProcess {
     }
 }
 
-/// The names of the server's program.
+/// The names of the server's executable.
 const PROGRAMS: [&str; 3] = ["redis-server", "valkey-server", "keydb-server"];
 
 fn place(
@@ -182,12 +182,16 @@ fn place(
     below: Option<&str>,
 ) -> LogLocation {
     if durability == Durability::None {
-        return LogLocation::Nowhere("it keeps no append-only file, or does not say so".to_owned());
+        return LogLocation::Nowhere(
+            "the server has no append-only file, or does not report it".to_owned(),
+        );
     }
     let Some(directory) = directory else {
-        return LogLocation::Nowhere("the server does not say where its file goes".to_owned());
+        return LogLocation::Nowhere(
+            "the server does not report the directory of its file".to_owned(),
+        );
     };
-    // Before its version 7 the file stood in the directory itself.
+    // Before version 7 the file was in the directory itself.
     let below = below.map_or(directory.into(), |below| Path::new(directory).join(below));
     let word = LogSetting {
         directory: below.display().to_string(),
@@ -196,7 +200,7 @@ fn place(
     log_place(process, "Redis", &word)
 }
 
-/// A setting of the server; none if it has none of that name, or does not let it be asked.
+/// A setting of the server; `None` if it does not have it or does not allow reading it.
 fn config(connection: &mut Connection, name: &str) -> Option<String> {
     let answer = connection.ask(&[b"CONFIG", b"GET", name.as_bytes()]).ok()?;
     let Reply::Several(Some(pair)) = answer else {
@@ -208,12 +212,12 @@ fn config(connection: &mut Connection, name: &str) -> Option<String> {
     }
 }
 
-/// What INFO answers.
+/// The answer of INFO.
 #[derive(Debug)]
 pub(super) struct Info(String);
 
 impl Info {
-    /// Asks for a section.
+    /// Requests a section.
     pub(super) fn ask(connection: &mut Connection, section: &[u8]) -> io::Result<Info> {
         match connection.ask(&[b"INFO", section])? {
             Reply::Bytes(Some(text)) => Ok(Info(String::from_utf8_lossy(&text).into_owned())),
@@ -232,7 +236,7 @@ impl Info {
         found.map(|(_, value)| value.trim())
     }
 
-    /// The same, of a whole number.
+    /// As [`Info::get`], for a whole number.
     pub(super) fn number(&self, name: &str) -> Option<u64> {
         self.get(name)?.parse().ok()
     }
@@ -244,7 +248,7 @@ mod tests {
     use syncline_contract::Durability;
 
     #[test]
-    fn each_setting_is_worth_its_word_and_no_more() {
+    fn each_setting_has_its_durability() {
         let word = |only, sync, enabled| durability(only, sync, Some("no"), enabled).0;
         let (yes, one) = (Some("yes"), Some("1"));
         assert_eq!(word(yes, Some("always"), one), Durability::Data);
@@ -260,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn info_comes_apart() {
+    fn info_is_parsed() {
         let info = Info("# Server\r\nredis_version:7.0.15\r\nprocess_id:42\r\n".to_owned());
         assert_eq!(info.get("redis_version"), Some("7.0.15"));
         assert_eq!(info.number("process_id"), Some(42));

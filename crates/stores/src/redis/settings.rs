@@ -10,18 +10,18 @@ use crate::wire::Endpoint;
 use std::time::Duration;
 use syncline_contract::{Durability, OptionListing, YesOrNo, options};
 
-/// Everything that a URL chooses.
+/// All settings of a URL.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Settings {
     pub(super) address: Address,
     pub(super) encryption: Encryption,
     /// The number of the database.
     pub(super) database: u32,
-    /// What a commit must promise; none for whatever the server does.
+    /// The required durability; `None` accepts the server's.
     pub(super) durability: Option<Durability>,
     /// True if the names of rows are kept in order.
     pub(super) scans: bool,
-    /// True if others may work on the server meanwhile.
+    /// True if other sessions may be active during the run.
     pub(super) live: bool,
     pub(super) connects_within: Duration,
 }
@@ -40,7 +40,7 @@ options! {
         durability: Durability as "none, os or data" = ["the server's own"],
             "no append-only file; appendfsync everysec or no; appendfsync always";
         scans: bool as YesOrNo = "yes",
-            "keeps the names of rows in a sorted set, without which nothing is scanned";
+            "keeps the names of rows in a sorted set, which scans require";
         live: bool as YesOrNo = "no", "allow other connected clients";
     }
 }
@@ -48,16 +48,16 @@ options! {
 /// The option that holds the password; `Address` reads it.
 const PASSWORD: OptionListing = OptionListing {
     name: "password",
-    takes: "a password, or ${NAME} of the environment",
+    takes: "a password, or ${NAME} from the environment",
     default: "REDISCLI_AUTH, or none",
     meaning: "the password, which is never shown",
 };
 
-/// What `syncline list targets` shows.
+/// The entry in `syncline list targets`.
 pub(crate) const LISTING: &Listing = &Listing {
     name: "redis",
-    what: "Redis, Valkey and who speaks as they do, through their own protocol",
-    form: "redis://[user:password@]host[:port][/number][?options], rediss:// where it is encrypted",
+    what: "Redis, Valkey and compatible servers, through their own protocol",
+    form: "redis://[user:password@]host[:port][/number][?options], rediss:// with TLS",
     options: Given::LISTING,
 };
 
@@ -69,7 +69,7 @@ const FORM: AddressForm = AddressForm {
 };
 
 impl Settings {
-    /// Where the server listens.
+    /// The address of the server.
     pub(super) fn endpoint(&self) -> Endpoint {
         match &self.address.host {
             Host::Tcp(host, port) => Endpoint::Tcp { host: host.clone(), port: *port },
@@ -90,14 +90,15 @@ impl Settings {
         if durability == Some(Durability::Full) {
             return Err(Error::NotHonoured {
                 target: LISTING.name,
-                what: "durability=full: Redis syncs by fdatasync; the most is data".to_owned(),
+                what: "durability=full: Redis syncs by fdatasync; the maximum is data".to_owned(),
             });
         }
         let encryption = Encryption::of(url, &given, LISTING.name)?;
         if encryption.is_on() && matches!(address.host, Host::Socket(_)) {
             return Err(Error::NotHonoured {
                 target: LISTING.name,
-                what: "encryption through a Unix socket: Redis has it over TCP only".to_owned(),
+                what: "encryption through a Unix socket: Redis supports it over TCP only"
+                    .to_owned(),
             });
         }
         Ok(Settings {
@@ -122,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn a_url_comes_apart() {
+    fn a_url_is_parsed() {
         let settings = parse("redis://bob:secret@host:7/3?scans=no&durability=os").unwrap();
         assert_eq!((settings.database, settings.scans, settings.live), (3, false, false));
         assert_eq!(settings.address.to_string(), "redis://bob@host:7/3");
@@ -130,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn encryption_is_asked_for_by_the_first_word_or_by_an_option() {
+    fn encryption_is_selected_by_the_scheme_or_by_an_option() {
         let mode = |url| parse(url).unwrap().encryption.mode.word();
         assert_eq!(mode("redis://h"), "disable");
         assert_eq!(mode("rediss://h"), "verify-full");
@@ -139,18 +140,18 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_honoured_is_refused() {
+    fn unsupported_settings_are_refused() {
         for (url, words) in [
-            ("redis://h?durability=full", "the most is data"),
+            ("redis://h?durability=full", "the maximum is data"),
             ("redis://h/rows", "is a number"),
             ("redis://h?speed=1", "no option \"speed\""),
             ("rediss://h?tls=disable", "tls=disable"),
             ("redis://h?tls=prefer", "tls"),
-            ("redis://h?tls_roots=/r.pem", "without a tls mode"),
+            ("redis://h?tls_roots=/r.pem", "needs a tls mode"),
             ("rediss://?socket=/s", "over TCP only"),
         ] {
-            let said = parse(url).unwrap_err();
-            assert!(said.contains(words), "{url}: {said}");
+            let message = parse(url).unwrap_err();
+            assert!(message.contains(words), "{url}: {message}");
         }
     }
 }

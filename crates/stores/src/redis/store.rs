@@ -6,7 +6,7 @@ use super::protocol::Reply;
 use super::reported_settings::{self, ServerInfo};
 use super::settings::{LISTING, Settings};
 use crate::error::Error;
-use crate::server::{FAREWELL_LOOKS, FAREWELL_PAUSE, MARK, SchemaName};
+use crate::server::{MARK, SESSION_END_CHECKS, SESSION_END_PAUSE, SchemaName};
 use crate::url::Url;
 use crate::wire::{Cleanup, Tls, is_asked};
 use parking_lot::{Mutex, MutexGuard};
@@ -19,18 +19,18 @@ use syncline_contract::{
     Counter, DryRunPlan, Durability, LogLocation, Order, Setting, StoreObservation, StoreProcess,
 };
 
-/// Redis under the laboratory.
+/// Redis as a target.
 pub type RedisTarget = KeyValueTarget<Redis>;
 
-/// A server of Redis's protocol as a store of keys and values: a client's own handle, or the one that
-/// all clients come from.
+/// A server of Redis's protocol as a key-value store: a client's own handle, or the one that all
+/// clients come from.
 #[derive(Debug)]
 pub struct Redis {
     shared: Arc<Shared>,
-    /// Opened at its first use; lost with its first error.
+    /// Opened at its first use; closed after its first error.
     link: Mutex<Option<Link>>,
-    /// True of a client's handle, which never opens a second connection: what the first had watched
-    /// would be forgotten.
+    /// True for a client's handle, which never opens a second connection: the keys watched on the first
+    /// would be lost.
     is_client: bool,
 }
 
@@ -48,7 +48,7 @@ struct Link {
     watching: bool,
 }
 
-/// Walks over names of rows in order and answers each with its row, so that nothing changes between.
+/// Reads names of rows in order and returns each with its row, atomically.
 const SCAN: &[u8] =
     b"local names = redis.call(ARGV[1], KEYS[1], ARGV[2], ARGV[3], 'LIMIT', 0, ARGV[4])
 local pairs = {}
@@ -58,7 +58,7 @@ for place, name in ipairs(names) do
 end
 return pairs";
 
-/// Opens what a `redis:` URL names; touches nothing yet.
+/// Opens the target that a `redis:` URL names, without connecting.
 pub(crate) fn open(url: &Url) -> Result<RedisTarget, Error> {
     let settings = Settings::parse(url)?;
     let shared = Shared {
@@ -80,8 +80,8 @@ impl Redis {
         self.shared.met.lock()
     }
 
-    /// What the server is, asked once.
-    fn meeting(&self) -> io::Result<ServerInfo> {
+    /// The facts about the server, read once.
+    fn server_info(&self) -> io::Result<ServerInfo> {
         if let Some(met) = &*self.met() {
             return Ok(met.clone());
         }
@@ -94,8 +94,8 @@ impl Redis {
         Ok(met)
     }
 
-    /// Does something on the connection. After an error of it nobody knows what was answered to what,
-    /// so that it is given up; a refusal of the server leaves it good.
+    /// Runs a function on the connection. After an I/O error, answers cannot be matched to requests any
+    /// more, so the connection is closed; after a refusal of the server it remains usable.
     fn with<R>(&self, work: impl FnOnce(&mut Link) -> io::Result<R>) -> io::Result<R> {
         let mut held = self.link();
         if held.is_none() {
@@ -115,7 +115,7 @@ impl Redis {
         done
     }
 
-    /// A connection that bears the name of the run's keys, by which `clean` knows that they are in use.
+    /// Opens a connection with the name of the run's keys, so that `clean` sees that they are in use.
     fn connected(&self) -> io::Result<Link> {
         let settings = &self.shared.settings;
         let mut connection = Connection::open(settings, &self.shared.tls)
@@ -123,7 +123,7 @@ impl Redis {
         let name = self.shared.prefix.as_str().as_bytes();
         match connection.ask(&[b"CLIENT", b"SETNAME", name]) {
             Err(error) if is_lost(&error) => return Err(error),
-            // Who may not name a session may not list them either: there `clean` is refused.
+            // A user that may not name a session may not list them either: then `clean` is refused.
             _ => {}
         }
         Ok(Link { connection, watching: false })
@@ -169,7 +169,7 @@ impl Redis {
     }
 }
 
-/// True if an error leaves it open what comes next on the connection.
+/// True if an error leaves the connection in an unknown state.
 fn is_lost(error: &io::Error) -> bool {
     !matches!(
         error.kind(),
@@ -184,7 +184,7 @@ fn is_lost(error: &io::Error) -> bool {
 impl KeyValue for Redis {
     fn about(&self) -> StoreInfo {
         let met = self.met().clone();
-        let unmet = "not connected to the server yet";
+        let unmet = "the server has not been contacted yet";
         StoreInfo {
             name: LISTING.name.to_owned(),
             version: met.as_ref().map_or(String::new(), |met| met.version.clone()),
@@ -200,7 +200,7 @@ impl KeyValue for Redis {
     }
 
     fn meet(&self) -> io::Result<()> {
-        let met = self.meeting()?;
+        let met = self.server_info()?;
         reported_settings::refuse(&met, &self.shared.settings)
     }
 
@@ -209,7 +209,7 @@ impl KeyValue for Redis {
     }
 
     fn create(&self) -> io::Result<()> {
-        let met = self.meeting()?;
+        let met = self.server_info()?;
         reported_settings::refuse_word(&met, &self.shared.settings)?;
         let mark = self.named("mark");
         let set = self.with(|link| {
@@ -220,7 +220,7 @@ impl KeyValue for Redis {
             Reply::Word(_) => Ok(()),
             _ => Err(io::Error::new(
                 ErrorKind::AlreadyExists,
-                format!("keys of the prefix {} are there already", self.shared.prefix),
+                format!("keys with the prefix {} exist already", self.shared.prefix),
             )),
         }
     }
@@ -262,7 +262,7 @@ impl KeyValue for Redis {
 
     fn unwatch(&self) {
         if self.link().as_ref().is_some_and(|link| link.watching) {
-            // If the connection is lost, what it watched is forgotten too.
+            // If the connection is lost, its watched keys are forgotten too.
             drop(self.with(|link| {
                 link.watching = false;
                 link.connection.ask(&[b"UNWATCH"])
@@ -277,7 +277,7 @@ impl KeyValue for Redis {
             link.connection.queue(&[b"EXEC"]);
             link.connection.send()?;
             link.watching = false;
-            // Every answer is taken, also behind a refusal, so that the connection stays good.
+            // Every answer is read, even after a refusal, so that the connection remains usable.
             let mut refused = None;
             for _ in 0..=count {
                 let queued = link.connection.answer()?;
@@ -335,11 +335,11 @@ impl KeyValue for Redis {
         let met = self.met();
         let mut settings = met.as_ref().map_or(Vec::new(), |met| met.settings.clone());
         let scans = if self.shared.settings.scans {
-            "a string a row, and its name in a sorted set"
+            "one string for each row, and its name in a sorted set"
         } else {
-            "a string a row"
+            "one string for each row"
         };
-        settings.push(self.shared.settings.encryption.said());
+        settings.push(self.shared.settings.encryption.as_setting());
         settings.push(Setting {
             name: "rows".to_owned(),
             value: scans.to_owned(),
@@ -362,7 +362,7 @@ impl KeyValue for Redis {
     }
 
     fn observe(&self) -> io::Result<Option<StoreObservation>> {
-        let met = self.meeting()?;
+        let met = self.server_info()?;
         self.with(|link| counters::observed(&mut link.connection, &met)).map(Some)
     }
 
@@ -391,14 +391,14 @@ impl KeyValue for Redis {
 }
 
 impl Drop for Redis {
-    /// What is ours goes with its target only by `remove`; a killed run leaves it to `clean`.
+    /// Managed keys are removed only by `remove`; a killed run leaves them to `clean`.
     fn drop(&mut self) {
         self.unwatch();
     }
 }
 
-/// Removes every key of a prefix of ours; says how many there were. The mark goes last, so that what a
-/// failure leaves is known as ours still.
+/// Removes every key with a managed prefix; returns their number. The mark is removed last, so that the
+/// rest remains recognizable after a failure.
 fn remove(connection: &mut Connection, prefix: &SchemaName) -> io::Result<usize> {
     let mark = format!("{prefix}:mark").into_bytes();
     let pattern = format!("{prefix}:*");
@@ -413,7 +413,7 @@ fn remove(connection: &mut Connection, prefix: &SchemaName) -> io::Result<usize>
     Ok(count)
 }
 
-/// Removes what bears a prefix of ours and our mark; says what.
+/// Removes the keys of managed prefixes with the mark; returns their descriptions.
 fn clean(connection: &mut Connection) -> io::Result<Vec<String>> {
     let mut cleaned = Vec::new();
     let (mut marks, mut cursor) = (Vec::new(), None);
@@ -424,18 +424,19 @@ fn clean(connection: &mut Connection) -> io::Result<Vec<String>> {
             return Err(io::Error::new(ErrorKind::Interrupted, what));
         }
         if marks.len() > MARKS_MAX {
-            let what = format!("the server names more than {MARKS_MAX} keys as marks of ours");
+            let what =
+                format!("the server returned more than {MARKS_MAX} keys that match our marks");
             return Err(io::Error::new(ErrorKind::InvalidData, what));
         }
     }
-    // SCAN may name a key more than once.
+    // SCAN may return a key more than once.
     marks.sort_unstable();
     marks.dedup();
     for key in marks {
         let name = str::from_utf8(&key).ok();
         let prefix = name.and_then(|name| SchemaName::of(name.strip_suffix(":mark")?));
         let Some(prefix) = prefix else { continue };
-        // A key of another kind answers a refusal: it is not ours.
+        // A key of another type is refused: it is not a mark.
         let marked = connection.ask(&[b"GET", &key]);
         if matches!(marked, Ok(Reply::Bytes(Some(words))) if words == MARK.as_bytes()) {
             if is_used(connection, &prefix)? {
@@ -449,10 +450,10 @@ fn clean(connection: &mut Connection) -> io::Result<Vec<String>> {
     Ok(cleaned)
 }
 
-/// True if connections bear that name, and still do when those of a killed run had time to go.
+/// True if connections have that name even after those of a killed run had time to end.
 fn is_used(connection: &mut Connection, prefix: &SchemaName) -> io::Result<bool> {
     let name = format!("name={prefix}");
-    for _ in 0..FAREWELL_LOOKS {
+    for _ in 0..SESSION_END_CHECKS {
         let clients = match connection.ask(&[b"CLIENT", b"LIST"])? {
             Reply::Bytes(Some(text)) => String::from_utf8_lossy(&text).into_owned(),
             other => return Err(unexpected(&other)),
@@ -460,16 +461,16 @@ fn is_used(connection: &mut Connection, prefix: &SchemaName) -> io::Result<bool>
         if !clients.split_whitespace().any(|field| field == name) {
             return Ok(false);
         }
-        std::thread::sleep(FAREWELL_PAUSE);
+        std::thread::sleep(SESSION_END_PAUSE);
     }
     Ok(true)
 }
 
-/// The most marks that `clean` takes from a server.
+/// The maximum number of marks that `clean` accepts from a server.
 const MARKS_MAX: usize = 1 << 16;
 
-/// Some of the keys that match a pattern, from a cursor on, which is none at the beginning; none at the end.
-/// A server that has no end is left when the program shall stop.
+/// The next keys that match a pattern, from a cursor, which is `None` at the beginning; `None` at the
+/// end. The scan of a server without an end stops when the program is asked to stop.
 fn keys(
     connection: &mut Connection,
     pattern: &str,
@@ -486,7 +487,10 @@ fn keys(
         return Err(unexpected(&answer));
     };
     let [Reply::Bytes(Some(next)), Reply::Several(Some(found))] = &answer[..] else {
-        return Err(io::Error::new(ErrorKind::InvalidData, "SCAN answers no cursor and keys"));
+        return Err(io::Error::new(
+            ErrorKind::InvalidData,
+            "SCAN did not return a cursor and keys",
+        ));
     };
     let found = found.iter().filter_map(|one| match one {
         Reply::Bytes(key) => key.clone(),

@@ -1,5 +1,5 @@
-//! What RocksDB says of itself: the options that it wrote down when it opened, after it has put aside
-//! what it would not take, and what its statistics counted of a trial commit.
+//! The settings that RocksDB reports: the options file that it wrote when it opened, after adjusting
+//! options that it does not accept, and its statistics of a trial commit.
 
 use rocksdb::Options;
 use std::fs;
@@ -7,7 +7,7 @@ use std::io;
 use std::path::Path;
 use syncline_contract::{Durability, Setting};
 
-/// Options that bear on speed or safety.
+/// Options that affect speed or safety.
 const SHOWN: &[&str] = &[
     "recycle_log_file_num",
     "wal_recovery_mode",
@@ -30,17 +30,18 @@ pub(super) struct OptionsFile {
 }
 
 impl OptionsFile {
-    /// The latest of a store's folder.
+    /// The latest options file in a store's directory.
     pub(super) fn read(folder: &Path) -> io::Result<OptionsFile> {
         let mut latest: Option<String> = None;
         for entry in fs::read_dir(folder)? {
             let name = entry?.file_name().to_string_lossy().into_owned();
-            // The numbers have leading zeros, so that names sort as they do.
+            // The numbers have leading zeros, so that names sort by number.
             if name.starts_with("OPTIONS-") && !name.ends_with("dbtmp") {
                 latest = latest.max(Some(name));
             }
         }
-        let name = latest.ok_or_else(|| io::Error::other("RocksDB wrote no options file"))?;
+        let name =
+            latest.ok_or_else(|| io::Error::other("RocksDB did not write an options file"))?;
         let text = fs::read_to_string(folder.join(&name))?;
         Ok(OptionsFile { name, text })
     }
@@ -57,7 +58,7 @@ impl OptionsFile {
         version.unwrap_or("unknown").to_owned()
     }
 
-    /// The options that are shown beside every result.
+    /// The options that are shown with every result.
     pub(super) fn settings(&self) -> Vec<Setting> {
         let setting = |name: &&str| {
             self.value(name).map(|value| Setting {
@@ -69,7 +70,7 @@ impl OptionsFile {
         SHOWN.iter().filter_map(setting).collect()
     }
 
-    /// The word that a trial commit and the options deserve, and the sentence that says so.
+    /// The durability that a trial commit and the options show, and the sentence that explains it.
     pub(super) fn evidence(&self, trial: Counts) -> (Durability, String) {
         let is = |option| self.value(option) == Some("true");
         let Counts { log_writes, syncs } = trial;
@@ -83,17 +84,17 @@ impl OptionsFile {
             (Durability::Data, "a commit waits for fdatasync")
         };
         let use_fsync = self.value("use_fsync").unwrap_or("unknown");
-        let said = format!(
-            "of a trial commit with the same options RocksDB's statistics counted \
+        let explanation = format!(
+            "for a trial commit with the same options, RocksDB's statistics counted \
              {log_writes} in rocksdb.write.wal and {syncs} in rocksdb.wal.synced, and {} says \
              use_fsync={use_fsync}: {what}",
             self.name
         );
-        (durability, said)
+        (durability, explanation)
     }
 }
 
-/// What RocksDB's statistics counted.
+/// Counts from RocksDB's statistics.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Counts {
     pub(super) log_writes: u64,
@@ -101,18 +102,20 @@ pub(super) struct Counts {
 }
 
 impl Counts {
-    /// Since the options' store was opened; they must have statistics.
+    /// Since the store was opened; its options must enable statistics.
     pub(super) fn read(options: &Options) -> io::Result<Counts> {
         let text = options.get_statistics().unwrap_or_default();
         let count = |name: &str| {
             let counted = counted(&text, name);
-            counted.ok_or_else(|| io::Error::other(format!("RocksDB's statistics lack {name}")))
+            counted.ok_or_else(|| {
+                io::Error::other(format!("RocksDB's statistics do not include {name}"))
+            })
         };
         Ok(Counts { log_writes: count("rocksdb.write.wal")?, syncs: count("rocksdb.wal.synced")? })
     }
 }
 
-/// The number of a line `name COUNT : number`.
+/// The number in a line `name COUNT : number`.
 fn counted(text: &str, name: &str) -> Option<u64> {
     text.lines().find_map(|line| {
         let number = line.strip_prefix(name)?.strip_prefix(" COUNT : ")?;
@@ -130,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn the_word_follows_from_what_was_counted_not_from_what_was_asked() {
+    fn durability_follows_from_the_counts_not_from_the_request() {
         let syncing = "[DBOptions]\n  use_fsync=false\n  manual_wal_flush=false\n";
         let word =
             |text: &str, log_writes, syncs| file(text).evidence(Counts { log_writes, syncs });
@@ -141,13 +144,13 @@ mod tests {
         assert_eq!(word(&full, 1, 1).0, Durability::Full);
         let held = syncing.replace("flush=false", "flush=true");
         assert_eq!(word(&held, 1, 0).0, Durability::None);
-        let (_, said) = word(syncing, 1, 1);
-        assert!(said.contains("counted 1 in rocksdb.write.wal and 1 in "), "{said}");
-        assert!(said.contains("OPTIONS-000007 says use_fsync=false"), "{said}");
+        let (_, explanation) = word(syncing, 1, 1);
+        assert!(explanation.contains("counted 1 in rocksdb.write.wal and 1 in "), "{explanation}");
+        assert!(explanation.contains("OPTIONS-000007 says use_fsync=false"), "{explanation}");
     }
 
     #[test]
-    fn a_name_that_begins_another_is_not_taken_for_it() {
+    fn a_name_that_is_a_prefix_of_another_does_not_match_it() {
         let text = "rocksdb.wal.synced COUNT : 3\nrocksdb.write.wal COUNT : 4\n\
                     rocksdb.wal.synced.late COUNT : 9\n";
         assert_eq!(counted(text, "rocksdb.wal.synced"), Some(3));

@@ -1,4 +1,4 @@
-//! What a `rocksdb:` URL asks for, and RocksDB's options that follow from it.
+//! The settings of a `rocksdb:` URL, and the RocksDB options that follow from them.
 
 use crate::error::Error;
 use crate::url::{Listing, Url};
@@ -11,13 +11,13 @@ options! {
     struct Given {
         durability: Durability = "data", "disableWAL, neither, sync, or sync with use_fsync";
         wal: Wal = "fresh",
-            "the log is a file that grows, or is written over old ones: see docs/targets.md";
+            "fresh: each log is a new, growing file; recycled: it overwrites an old one; see docs/targets.md";
         write_buffer_mib: u64 = 64 in 1..=4_096,
-            "write_buffer_size: a memtable, hence also how long a log gets";
+            "write_buffer_size: the size of a memtable, which also limits a log";
     }
 }
 
-/// What `syncline list targets` shows.
+/// The entry in `syncline list targets`.
 pub(crate) const LISTING: &Listing = &Listing {
     name: "rocksdb",
     what: "RocksDB of the operating system in this process, a directory",
@@ -28,29 +28,29 @@ pub(crate) const LISTING: &Listing = &Listing {
 words! {
     /// How the write-ahead log gets its files.
     pub(super) enum Wal {
-        /// Each log is written over an old one.
+        /// Each log overwrites an old one.
         Recycled = "recycled",
-        /// Each log is a new file, which grows.
+        /// Each log is a new, growing file.
         Fresh = "fresh",
     }
 }
 
-/// What was asked for.
+/// All settings of a URL.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Settings {
-    /// What a commit is worth.
+    /// The durability of a commit.
     pub(super) durability: Durability,
     /// How the log gets its files.
     pub(super) wal: Wal,
-    /// The bytes of a memtable.
+    /// The size of a memtable, in bytes.
     pub(super) write_buffer_bytes: usize,
 }
 
-/// How many logs wait to be written over: one while the other is in use.
+/// How many logs are available for reuse: one while the other is in use.
 pub(super) const RECYCLED_LOGS: usize = 2;
 
 impl Settings {
-    /// Of a URL.
+    /// Parses a URL.
     pub(super) fn of(url: &Url) -> Result<Settings, Error> {
         let Given { durability, wal, write_buffer_mib } = Given::read(&url.given(LISTING)?)?;
         if wal == Wal::Recycled && durability == Durability::None {
@@ -62,7 +62,7 @@ impl Settings {
         Ok(Settings { durability, wal, write_buffer_bytes: (write_buffer_mib as usize) << 20 })
     }
 
-    /// What RocksDB is opened with; anything else stays as it is by default.
+    /// The options for opening RocksDB; all others keep their defaults.
     pub(super) fn options(&self) -> Options {
         let mut options = Options::default();
         options.create_if_missing(true);
@@ -77,7 +77,7 @@ impl Settings {
         options
     }
 
-    /// What each batch is written with.
+    /// The options for writing each batch.
     pub(super) fn write_options(&self) -> WriteOptions {
         let mut options = WriteOptions::default();
         options.disable_wal(self.durability == Durability::None);

@@ -1,4 +1,4 @@
-//! RocksDB as a store of keys and values.
+//! RocksDB as a key-value store.
 
 use super::reported_settings::{Counts, OptionsFile};
 use super::settings::{LISTING, RECYCLED_LOGS, Settings, Wal};
@@ -13,19 +13,19 @@ use std::path::{Path, PathBuf};
 use syncline_contract::key_value::{Change, KeyValue, KeyValueTarget, Pair, StoreInfo};
 use syncline_contract::{Order, Setting};
 
-/// RocksDB under the laboratory.
+/// RocksDB as a target.
 pub type RocksdbTarget = KeyValueTarget<Rocksdb>;
 
-/// The directory within ours that is RocksDB's own.
+/// RocksDB's own directory within the store's.
 const FOLDER: &str = "database";
 
-/// Of trial and of filling, deleted by the batch that writes it; no row has it.
+/// The key for the trial and for filling logs, deleted by the batch that writes it; no row has it.
 const KEY: &[u8] = b"\xffsyncline";
 
-/// A value by which logs are filled.
+/// The size of the value that fills logs, in bytes.
 const FILLER_BYTES: usize = 1 << 16;
 
-/// RocksDB as a store of keys and values, in its default column family.
+/// RocksDB as a key-value store, in its default column family.
 #[derive(Debug)]
 pub struct Rocksdb {
     settings: Settings,
@@ -39,7 +39,7 @@ struct Open {
     trial: Counts,
 }
 
-/// Opens what a `rocksdb:` URL names; touches nothing yet.
+/// Opens the target that a `rocksdb:` URL names, without touching its files.
 pub(crate) fn open(url: &Url) -> Result<RocksdbTarget, Error> {
     let store = Rocksdb {
         settings: Settings::of(url)?,
@@ -67,8 +67,8 @@ impl Rocksdb {
         Ok(Open { database, write, said, trial })
     }
 
-    /// What RocksDB counts of one commit, in a store of its own that is then removed: statistics would
-    /// cost the run some hundredths of its rate.
+    /// The counts of one trial commit, in a separate store that is then removed: enabling statistics
+    /// would cost the run some hundredths of its rate.
     fn try_commit(&self, folder: &Path) -> io::Result<Counts> {
         let mut options = self.settings.options();
         options.enable_statistics();
@@ -93,8 +93,8 @@ impl Rocksdb {
         })
     }
 
-    /// Opens what an earlier process has left. The trial is made in the store itself, so its statistics
-    /// stay on.
+    /// Opens the store of an earlier process. The trial is made in the store itself, so its statistics
+    /// stay enabled.
     fn open_again(&self) -> io::Result<Option<Open>> {
         let folder = self.folder();
         if !folder.join("CURRENT").exists() {
@@ -114,8 +114,9 @@ impl Rocksdb {
         }))
     }
 
-    /// Writes as many logs as are recycled, half as long again as a memtable, since a log has a few
-    /// more bytes a row. Each flush retires a log and starts the next, so that the last is an old one.
+    /// Fills the logs to recycle, each with half a memtable more than fits, since a log needs a few
+    /// more bytes for each row. Each flush retires a log and starts the next, so that the last one
+    /// reuses an old file.
     fn fill_logs(&self, database: &DB, write: &WriteOptions) -> io::Result<()> {
         let filler = vec![0xa5; FILLER_BYTES];
         let values = self.settings.write_buffer_bytes / FILLER_BYTES * 3 / 4;
@@ -135,7 +136,7 @@ impl Rocksdb {
     }
 }
 
-/// RocksDB says nothing when it puts the option aside.
+/// RocksDB silently ignores the option if it does not support it.
 fn refuse_unless_recycled(said: &OptionsFile) -> io::Result<()> {
     let number = said.value("recycle_log_file_num").unwrap_or("unknown");
     if number == RECYCLED_LOGS.to_string() {
@@ -143,7 +144,7 @@ fn refuse_unless_recycled(said: &OptionsFile) -> io::Result<()> {
     }
     let version = said.version();
     let what = format!(
-        "RocksDB {version} was asked to recycle {RECYCLED_LOGS} logs and recycles {number}; give it \
+        "RocksDB {version} recycles {number} logs instead of {RECYCLED_LOGS}; use \
          wal=fresh"
     );
     Err(io::Error::new(ErrorKind::Unsupported, what))
@@ -180,7 +181,7 @@ impl KeyValue for Rocksdb {
         let mut version = "unknown before it is opened".to_owned();
         let mut durability = self.settings.durability;
         let mut durability_evidence =
-            "asked for, and read back after the store was opened".to_owned();
+            "set by its options, and read back after the store is opened".to_owned();
         if let Some(open) = &*self.home.opened() {
             version = open.said.version();
             (durability, durability_evidence) = open.said.evidence(open.trial);
@@ -195,14 +196,14 @@ impl KeyValue for Rocksdb {
     }
 
     fn meet(&self) -> io::Result<()> {
-        self.home.directory().look()
+        self.home.directory().check()
     }
 
     fn create(&self) -> io::Result<()> {
         self.home.create(|| self.make())
     }
 
-    /// Not with recycled logs, which RocksDB 7.8.3 does not come to the end of: see the module.
+    /// Not with recycled logs, whose recovery RocksDB 7.8.3 does not finish: see the module.
     fn reopens(&self) -> bool {
         self.settings.wal == Wal::Fresh
     }
@@ -268,7 +269,7 @@ impl KeyValue for Rocksdb {
     }
 }
 
-/// RocksDB hands its errors on as words; a full disk is told by those of the operating system.
+/// RocksDB returns its errors as text; a full disk is recognized by the operating system's message.
 fn failure(error: rocksdb::Error) -> io::Error {
     let kind = match error.kind() {
         rocksdb::ErrorKind::InvalidArgument => ErrorKind::InvalidInput,

@@ -1,8 +1,8 @@
-//! A server's address, user, password and database, taken out of a URL:
-//! `NAME://[user[:password]@]host[:port][/database][?options]`, or a Unix socket by `?socket=PATH`.
+//! A server's address, user, password and database, parsed from a URL:
+//! `NAME://[user[:password]@]host[:port][/database][?options]`, or a Unix socket with `?socket=PATH`.
 //!
-//! The password comes from the URL, from the file that `password-file=` names, or from the product's own
-//! environment variable, in this order. An address prints without it.
+//! The password comes from the URL, from the file that `password-file=` names, or from the product's
+//! own environment variable, in this order. An address is printed without it.
 
 use super::secret::Password;
 use crate::error::Error;
@@ -13,15 +13,15 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 use syncline_contract::{OptionListing, read_named_text};
 
-/// The option that names a Unix socket; for a target's listing.
+/// The option that names a Unix socket, for a target's listing.
 pub const SOCKET: OptionListing = OptionListing {
     name: "socket",
     takes: "the path of a Unix socket, or of its directory",
     default: "none: TCP",
-    meaning: "reaches a server of this machine through its socket",
+    meaning: "connects to a server on this machine through its socket",
 };
 
-/// The option that names a file with the password; for a target's listing.
+/// The option that names a file with the password, for a target's listing.
 pub const PASSWORD_FILE: OptionListing = OptionListing {
     name: "password-file",
     takes: "the path of a file",
@@ -30,39 +30,39 @@ pub const PASSWORD_FILE: OptionListing = OptionListing {
               from the environment",
 };
 
-/// The option that names the schema (or database) of rows that stay; for a target's listing.
+/// The option that names the schema (or database) of permanent rows, for a target's listing.
 pub const SCHEMA: OptionListing = OptionListing {
     name: "schema",
     takes: "lower case letters, digits and underscores",
     default: "a new one for each run",
-    meaning: "syncline_NAME, for rows that --reuse leaves and finds again",
+    meaning: "syncline_NAME, for rows that are kept for --reuse",
 };
 
-/// The option that bounds the wait for a connection; for a target's listing.
+/// The option that limits the wait for a connection, for a target's listing.
 pub const CONNECT_TIMEOUT: OptionListing = OptionListing {
     name: "connect_timeout_ms",
     takes: "a whole number from 1 to 3600000",
     default: "10000",
-    meaning: "longest wait for a connection, after which it has failed",
+    meaning: "maximum wait for a connection",
 };
 
-/// The most bytes of a file with a password.
+/// The maximum size of a password file, in bytes.
 const PASSWORD_FILE_MAX: u64 = 64 << 10;
 
-/// How a product's addresses look.
+/// The form of a product's addresses.
 #[derive(Clone, Copy, Debug)]
 pub struct AddressForm {
     /// The form of its URL, for messages.
     pub form: &'static str,
-    /// The port where none is named.
+    /// The port if none is named.
     pub port: u16,
-    /// The environment variable that holds a password: `PGPASSWORD`.
+    /// The environment variable that holds a password, such as `PGPASSWORD`.
     pub password_variable: &'static str,
-    /// The file of the socket in a directory, by port: `.s.PGSQL.5432`.
+    /// The file name of the socket in a directory, by port, such as `.s.PGSQL.5432`.
     pub socket_file: fn(u16) -> String,
 }
 
-/// Where a server listens.
+/// The endpoint of a server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Host {
     /// A name or address, and a port.
@@ -71,28 +71,28 @@ pub enum Host {
     Socket(PathBuf),
 }
 
-/// A server's address, and as whom it is met.
+/// A server's address, and the user to log in as.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Address {
     /// The first word of the URL.
     pub scheme: String,
     /// Where it listens.
     pub host: Host,
-    /// The user; none leaves it to the product's own rule.
+    /// The user; `None` leaves it to the product's default.
     pub user: Option<String>,
     /// The password, if one was found.
     pub password: Option<Password>,
-    /// The database; none leaves it to the product's own rule.
+    /// The database; `None` leaves it to the product's default.
     pub database: Option<String>,
 }
 
 impl Address {
-    /// Of a URL; reads the password's file or the environment if the URL has no password.
+    /// Parses a URL; reads the password file or the environment if the URL has no password.
     pub fn parse(url: &str, form: &AddressForm) -> Result<Address, Error> {
         Address::of(&Url::parse(url)?, form)
     }
 
-    /// The same of a URL that was taken apart already.
+    /// As [`Address::parse`], for a URL that is parsed already.
     pub(crate) fn of(url: &Url, form: &AddressForm) -> Result<Address, Error> {
         Address::with(url, form, |name| std::env::var(name).ok())
     }
@@ -127,7 +127,7 @@ impl Address {
             None => (None, None),
         };
         let (host, port) = host_and_port(host, form.port).map_err(|why| {
-            // Behind the colon a password may stand that has no @ behind it.
+            // The text after the colon may be a password that has no @ after it.
             let url = url.text.split_once("://").map_or("", |(scheme, _)| scheme);
             Error::Malformed { url: format!("{url}://..."), why, form: form.form }
         })?;
@@ -159,12 +159,12 @@ impl Address {
         })
     }
 
-    /// An error with the address at which it happened.
+    /// Adds the address to an error.
     pub(crate) fn named_in(&self, error: &io::Error) -> io::Error {
         io::Error::new(error.kind(), format!("{self}: {error}"))
     }
 
-    /// True if it is reached without a network: through a socket, or by a name that means this machine.
+    /// True if it is reached without a network: through a socket, or by a name of this machine.
     pub fn names_this_machine(&self) -> bool {
         match &self.host {
             Host::Socket(_) => true,
@@ -196,7 +196,7 @@ impl fmt::Display for Address {
     }
 }
 
-/// How long a connection may take to be made, by the option [`CONNECT_TIMEOUT`].
+/// How long connecting may take, set by the option [`CONNECT_TIMEOUT`].
 pub fn connect_timeout(given: &syncline_contract::OptionArgs<'_>) -> Result<Duration, Error> {
     let ms = given.number(CONNECT_TIMEOUT.name, 1..=3_600_000)?;
     Ok(Duration::from_millis(ms.unwrap_or(10_000)))
@@ -206,8 +206,8 @@ fn filled(text: String) -> Option<String> {
     Some(text).filter(|text| !text.is_empty())
 }
 
-/// `host`, `host:port`, `[address]:port`.
-fn host_and_port(text: &str, otherwise: u16) -> Result<(String, u16), &'static str> {
+/// Splits `host`, `host:port`, `[address]:port`.
+fn host_and_port(text: &str, default_port: u16) -> Result<(String, u16), &'static str> {
     let (host, port) = match text.strip_prefix('[') {
         Some(rest) => {
             let (host, port) = rest.split_once(']').ok_or("its [ has no ]")?;
@@ -219,13 +219,13 @@ fn host_and_port(text: &str, otherwise: u16) -> Result<(String, u16), &'static s
         },
     };
     let port = match port {
-        Some(port) => port.parse().map_err(|_error| "its port is no number up to 65535")?,
-        None => otherwise,
+        Some(port) => port.parse().map_err(|_error| "its port is not a number up to 65535")?,
+        None => default_port,
     };
     Ok((host.to_owned(), port))
 }
 
-/// A socket's file, where its directory is named.
+/// The file of a socket; appended if the path is a directory.
 fn socket(path: PathBuf, port: u16, form: &AddressForm) -> PathBuf {
     if path.is_dir() { path.join((form.socket_file)(port)) } else { path }
 }
@@ -258,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn an_address_comes_apart_and_shows_no_password() {
+    fn an_address_is_parsed_and_printed_without_password() {
         let full = address("postgres://bob:s%40c@db.example:6000/app?durability=data").unwrap();
         assert_eq!(full.host, Host::Tcp("db.example".to_owned(), 6000));
         assert_eq!(full.password.as_ref().unwrap().reveal(), "s@c");
@@ -271,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn a_socket_is_named_by_its_directory_its_file_or_in_place_of_the_host() {
+    fn a_socket_is_named_by_its_directory_its_file_or_as_the_host() {
         let folder = tempfile::tempdir().unwrap();
         let directory = folder.path().display().to_string();
         let file = Host::Socket(folder.path().join(".s.PGSQL.5432"));
@@ -287,7 +287,7 @@ mod tests {
     }
 
     #[test]
-    fn a_password_comes_from_a_file_and_a_missing_file_is_said() {
+    fn a_password_is_read_from_a_file_and_a_missing_file_is_reported() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("password");
         std::fs::write(&file, "from the file\n").unwrap();
@@ -301,10 +301,10 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_address_says_why_without_the_password() {
+    fn errors_of_malformed_addresses_do_not_contain_passwords() {
         for (url, words) in [
             ("postgres:host", "begins with //"),
-            ("postgres://b:secret@h:70000/", "no number up to 65535"),
+            ("postgres://b:secret@h:70000/", "not a number up to 65535"),
             ("postgres://b:secret@[::1/", "[ has no ]"),
         ] {
             let why = address(url).unwrap_err().to_string();

@@ -1,9 +1,9 @@
-//! How a run is refused that would disturb others.
+//! The refusal of runs that would disturb others.
 
-/// How such a refusal ends: what runs all the same.
-pub(crate) const LIVE: &str = "say --live, or live=yes in the URL, to run all the same";
+/// The end of such a refusal: how to run anyway.
+pub(crate) const LIVE: &str = "use --live, or live=yes in the URL, to run anyway";
 
-/// So many of them: "1 session", "2 sessions".
+/// A count with its noun: "1 session", "2 sessions".
 pub(crate) fn counted(count: u64, what: &str) -> String {
     format!("{count} {what}{}", if count == 1 { "" } else { "s" })
 }

@@ -1,29 +1,29 @@
 //! Passwords, and how a URL is shown without them; `url_secrets.rs` finds them.
 //!
-//! A password stands after the user (`postgres://user:PASSWORD@host/`, `jdbc:oracle:thin:user/PASSWORD@`)
-//! or in an option whose name says so (`password=`, `sslpassword=`, `pwd=`). There `${NAME}` stands for
-//! the environment variable of that name, so that it need not stand in a script, a history or the
-//! process list. [`without_secrets`] puts such names in place of passwords.
+//! A password follows the user (`postgres://user:PASSWORD@host/`, `jdbc:oracle:thin:user/PASSWORD@`) or
+//! is the value of an option whose name says so (`password=`, `sslpassword=`, `pwd=`). There `${NAME}`
+//! is replaced with the environment variable of that name, so that the password need not appear in a
+//! script, a history or the process list. [`without_secrets`] replaces passwords with such names.
 //!
-//! The value of a variable is the password as it is, whatever signs are in it: it is never read as a part of
-//! the URL.
+//! The value of a variable is the literal password, whatever characters it has: it is never parsed as a
+//! part of the URL.
 
-use super::url_secrets::{Written, behind_name, secrets, written};
+use super::url_secrets::{Written, after_scheme, secrets, written};
 use crate::error::Error;
 use std::fmt;
 use syncline_contract::decoded;
 
-/// A password. It prints as nothing.
+/// A password. Its debug output does not contain it.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Password(String);
 
 impl Password {
-    /// Of that text.
+    /// Wraps a text.
     pub fn new(text: impl Into<String>) -> Password {
         Password(text.into())
     }
 
-    /// The text, for whoever sends it to the server.
+    /// The text, to send it to the server.
     pub fn reveal(&self) -> &str {
         &self.0
     }
@@ -35,19 +35,19 @@ impl fmt::Debug for Password {
     }
 }
 
-/// A URL as messages and records show it: every password is gone, with the sign that led to it.
+/// A URL as messages and records show it: every password is removed, with the separator before it.
 pub fn shown(url: &str) -> String {
     let mut shown = url.to_owned();
     for secret in secrets(url).into_iter().rev() {
         shown.replace_range(secret.whole, "");
     }
-    // Of options only what separated them may be left.
+    // Of options only the separators may be left.
     let tidy = shown.replace("?&", "?").replace("&&", "&");
     tidy.trim_end_matches(['?', '&']).to_owned()
 }
 
-/// The URL with every password that stands in it written as `${NAME}`, NAME by `name` of the password's
-/// number; and the passwords, by name. Those that are written so already stay.
+/// The URL with every password in it replaced by `${NAME}`, where `name` returns each NAME; and the
+/// passwords, by name. Existing `${NAME}` forms stay.
 pub fn without_secrets(
     url: &str,
     mut name: impl FnMut() -> String,
@@ -57,7 +57,7 @@ pub fn without_secrets(
         let password = &url[secret.text.clone()];
         if variable(password).is_none() && !password.is_empty() {
             let name = name();
-            // A variable holds the password itself. One whose codes are broken was typed as it is.
+            // A variable holds the decoded password. A malformed encoding is taken literally.
             let meant = match written(url, secret.text.start) {
                 Written::Coded => decoded(password),
                 Written::Attribute | Written::Login => None,
@@ -69,8 +69,8 @@ pub fn without_secrets(
     (text, taken)
 }
 
-/// The URL with every password that is written `${NAME}` taken from `variables`: the environment, but
-/// in tests.
+/// The URL with every password of the form `${NAME}` replaced by its value in `variables`, which is the
+/// environment except in tests.
 pub fn expanded(url: &str, variables: impl Fn(&str) -> Option<String>) -> Result<String, Error> {
     let (mut text, mut options) = (url.to_owned(), String::new());
     for secret in secrets(url).into_iter().rev() {
@@ -80,7 +80,7 @@ pub fn expanded(url: &str, variables: impl Fn(&str) -> Option<String>) -> Result
         let value = variables(name).ok_or_else(|| Error::NoVariable { name: name.to_owned() })?;
         match written(url, secret.text.start) {
             Written::Coded => text.replace_range(secret.text, &coded(&value)),
-            // The driver is handed it beside its URL, which it would take apart.
+            // The driver gets it as a property, since it would parse the value in the URL.
             Written::Attribute => {
                 let option = url[secret.whole.start + 1..secret.text.start].trim_end_matches('=');
                 let ours = if option.eq_ignore_ascii_case("password") {
@@ -95,8 +95,8 @@ pub fn expanded(url: &str, variables: impl Fn(&str) -> Option<String>) -> Result
                 return Err(Error::NotHonoured {
                     target: "jdbc",
                     what: format!(
-                        "the value of ${{{name}}} in the login of a driver's own form, which its signs would \
-                         end; give it by password=${{{name}}}"
+                        "the value of ${{{name}}} has characters that would end the login in this driver's URL; \
+                         use password=${{{name}}}"
                     ),
                 });
             }
@@ -111,17 +111,17 @@ pub fn expanded(url: &str, variables: impl Fn(&str) -> Option<String>) -> Result
     Ok(text)
 }
 
-/// True if a text begins as the URL of a server does, so that a password may stand in it.
+/// True if a text begins like the URL of a server, so that it may contain a password.
 pub fn names_server(text: &str) -> bool {
-    text.contains("://") || text.contains("jdbc:") || behind_name(text).is_some()
+    text.contains("://") || text.contains("jdbc:") || after_scheme(text).is_some()
 }
 
-/// A value as it stands in a URL: every sign that could mean something there as its code.
+/// A value as it appears in a URL: every character with a meaning there is percent-encoded.
 pub fn coded(value: &str) -> String {
     coded_except(value, b"-._~")
 }
 
-/// The same of a path, whose slashes stay.
+/// As [`coded`], for a path, whose slashes stay.
 pub fn coded_path(path: &str) -> String {
     coded_except(path, b"-._~/")
 }
@@ -213,7 +213,7 @@ mod tests {
         assert!(!format!("{:?}", Password::new("secret")).contains("secret"));
     }
 
-    /// Signs that mean something elsewhere in a URL, by themselves and in company.
+    /// Passwords with characters that have a meaning in a URL, alone and combined.
     const SIGNED: [&str; 15] = [
         "se;cret",
         "se?cret",
@@ -233,7 +233,7 @@ mod tests {
     ];
 
     #[test]
-    fn a_password_of_any_signs_is_hidden_whole() {
+    fn a_password_with_any_characters_is_hidden_completely() {
         for password in SIGNED {
             for rest in ["host", "host:5432/db", "[::1]:7/db?durability=data"] {
                 let url = format!("postgres://bob:{password}@{rest}");
@@ -241,7 +241,7 @@ mod tests {
                 let (hidden, taken) = without_secrets(&url, || "P".to_owned());
                 assert_eq!(hidden, format!("postgres://bob:${{P}}@{rest}"), "{url}");
                 assert_eq!(taken, [("P".to_owned(), password.to_owned())]);
-                // B.F8: and it comes back whole, as a value and not as a part of the URL.
+                // B.F8: it is restored completely, as a value and not as a part of the URL.
                 let back = expanded(&hidden, |_| Some(password.to_owned())).unwrap();
                 assert_eq!(back, format!("postgres://bob:{}@{rest}", coded(password)));
                 assert_eq!(decoded(&coded(password)).as_deref(), Some(password));
@@ -250,26 +250,26 @@ mod tests {
     }
 
     #[test]
-    fn a_password_that_reads_as_an_option_is_hidden_too() {
-        let said = shown("postgres://bob:?password=secret@host");
-        assert!(!said.contains("secret") && !said.contains("host"), "{said}");
+    fn a_password_that_looks_like_an_option_is_hidden() {
+        let result = shown("postgres://bob:?password=secret@host");
+        assert!(!result.contains("secret") && !result.contains("host"), "{result}");
     }
 
     #[test]
-    fn a_password_among_the_options_is_hidden_whole() {
+    fn a_password_among_the_options_is_hidden_completely() {
         for password in ["se;cret", "se?cret", "se#cret", "se&cret", "se@cret", "se&c=ret"] {
             for place in ["mysql://host/db", "mysql://host:3306/db", "mysql://bob@host/db"] {
                 let url = format!("{place}?password={password}&durability=os");
                 assert_eq!(shown(&url), format!("{place}?durability=os"), "{url}");
                 let broken = format!("{place}?novalue&password={password}");
-                let said = shown(&broken);
-                assert!(!said.contains("ret"), "{broken}: {said}");
+                let result = shown(&broken);
+                assert!(!result.contains("ret"), "{broken}: {result}");
             }
         }
     }
 
     #[test]
-    fn what_is_no_password_is_shown() {
+    fn parts_that_are_not_passwords_are_shown() {
         for url in [
             "postgres://bob@host:5432/db?socket=/run/a:b@c&durability=data",
             "postgres://host:5432/db?schema=a?b",
@@ -295,18 +295,19 @@ mod tests {
             found.map(|(_, password)| password.clone())
         };
         assert_eq!(expanded(&text, value).unwrap(), url);
-        let (again, none) = without_secrets(&text, || unreachable!("all are named already"));
+        let (again, none) =
+            without_secrets(&text, || unreachable!("all passwords are replaced already"));
         assert_eq!((again.as_str(), none.len()), (text.as_str(), 0));
         let missing = expanded(&text, |_| None).unwrap_err().to_string();
         assert!(
             missing.contains("takes a password by ${P1}") && !missing.contains("postgres:"),
-            "{missing}: no URL that nobody typed is shown"
+            "{missing}: the error must not show the rewritten URL"
         );
     }
 
     // B.F8
     #[test]
-    fn the_value_of_a_variable_is_never_read_as_a_part_of_the_url() {
+    fn the_value_of_a_variable_is_never_parsed_as_a_part_of_the_url() {
         let password = "p@ss/w?rd#%41:x y$;&{}=";
         for (url, option) in [
             ("postgres://ops:${P}@127.0.0.1:6502/shop", None),
@@ -355,7 +356,7 @@ mod tests {
     }
 
     #[test]
-    fn elsewhere_a_dollar_is_a_dollar() {
+    fn a_dollar_outside_of_a_password_is_literal() {
         let url = "sqlite:/data/${HOME}/x.db";
         assert_eq!(expanded(url, |_| None).unwrap(), url);
     }

@@ -1,10 +1,11 @@
 //! Whether a server is on this machine, its process and its log directory.
 //!
 //! Invariants:
-//! 1. What listens on a server's port is the server only if it runs the server's program or is the parent
-//!    of our own session's process: it may be a forwarder (`docker-proxy`, `ssh -L`, a pooler).
-//! 2. A directory that a server names is a name in the server's own mount namespace. It is taken only if
-//!    the server's process sees the same files as this one: in a container the name means another
+//! 1. The process that listens on a server's port counts as the server only if it runs the server's
+//!    program or is the parent of our own session's process: it may be a forwarder (`docker-proxy`,
+//!    `ssh -L`, a pooler).
+//! 2. A directory that a server names is a path in the server's own mount namespace. It is used only if
+//!    the server's process sees the same files as this one: in a container the path means another
 //!    directory, or none.
 
 use std::fs;
@@ -13,20 +14,19 @@ use std::os::fd::AsFd;
 use std::path::Path;
 use syncline_contract::{LogLocation, StoreProcess};
 
-/// Where a server's log goes, by its own word.
+/// The directory of a server's log, as the server reports it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LogSetting {
     /// The directory.
     pub directory: String,
-    /// How it said so: `SHOW data_directory`.
+    /// The source of the value, such as `SHOW data_directory`.
     pub said_by: &'static str,
 }
 
-/// Why a server's process is not known although something on this machine answers for it.
-pub(crate) const FORWARDER: &str =
-    "what answers on this machine is a forwarder, not the server: its process is not known";
+/// Why a server's process is not known although a process on this machine listens on its port.
+pub(crate) const FORWARDER: &str = "the process that listens on this machine is a forwarder, so the server's own process is not known";
 
-/// The process if it runs one of those programs; what else listens there only forwards.
+/// The process if it runs one of those programs; any other is a forwarder.
 pub(crate) fn verified(process: u32, programs: &[&str]) -> StoreProcess {
     let name = fs::read_to_string(format!("/proc/{process}/comm")).unwrap_or_default();
     if programs.contains(&name.trim()) {
@@ -36,31 +36,31 @@ pub(crate) fn verified(process: u32, programs: &[&str]) -> StoreProcess {
     }
 }
 
-/// True if a process has a child that bears the number `child` in the child's own PID namespace.
+/// True if a process has a child whose id is `child` in the child's own PID namespace.
 pub(crate) fn is_parent_of(process: u32, child: u32) -> bool {
     let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
     let statuses = entries.filter_map(|entry| fs::read_to_string(entry.path().join("status")).ok());
-    statuses.into_iter().any(|status| status_names(&status, process, child))
+    statuses.into_iter().any(|status| is_status_of_child(&status, process, child))
 }
 
-/// True if a `/proc/PID/status` is of a child of `parent` that calls itself `own`.
-fn status_names(status: &str, parent: u32, own: u32) -> bool {
+/// True if a `/proc/PID/status` describes a child of `parent` whose own id is `own`.
+fn is_status_of_child(status: &str, parent: u32, own: u32) -> bool {
     let last = |key: &str| -> Option<u32> {
         let line = status.lines().find_map(|line| line.strip_prefix(key))?;
         line.split_whitespace().last()?.parse().ok()
     };
-    // Of the numbers in `NSpid` the last is the one in the innermost namespace.
+    // The last number in `NSpid` is the one in the innermost namespace.
     last("PPid:") == Some(parent) && last("NSpid:").or_else(|| last("Pid:")) == Some(own)
 }
 
-/// Why the names of files that a process uses may mean other files here; none if they mean the same.
+/// Why paths of a process may mean other files in this one; `None` if they mean the same.
 fn sees_other_files(process: u32) -> Option<String> {
     let of = |link: &str, of: &str| fs::read_link(format!("/proc/{of}/{link}"));
     let process = process.to_string();
     match (of("ns/mnt", &process), of("ns/mnt", "self")) {
         (Ok(theirs), Ok(ours)) if theirs != ours => {
             return Some(format!(
-                "process {process} runs in another mount namespace, as in a container"
+                "process {process} runs in another mount namespace, for example in a container"
             ));
         }
         (Ok(_), Ok(_)) => {}
@@ -79,20 +79,21 @@ pub(super) fn is_this_machine(host: &str) -> bool {
     let Ok(addresses) = (host, 0).to_socket_addrs() else {
         return false;
     };
-    // An address is ours if a socket can be bound to it.
+    // A socket can be bound to an address only if it belongs to this machine.
     let mut addresses = addresses.map(|address| address.ip());
     addresses.any(|ip: IpAddr| ip.is_loopback() || UdpSocket::bind((ip, 0)).is_ok())
 }
 
-/// The process at the other end of a connected Unix socket; none if the kernel does not say, or if that
-/// process is not to be seen from here.
+/// The process at the other end of a connected Unix socket; `None` if the kernel does not report it, or
+/// if it is not visible here.
 pub fn process_of_peer(socket: &impl AsFd) -> Option<u32> {
     let peer = rustix::net::sockopt::socket_peercred(socket).ok()?;
     u32::try_from(peer.pid.as_raw_nonzero().get()).ok()
 }
 
-/// The process of this machine that listens on a TCP port; none if none does, or if it is not ours to
-/// see. Where several share the listening socket, the one that was there first: the parent.
+/// The process on this machine that listens on a TCP port; `None` if there is none, or if it is not
+/// visible to this user. If several share the listening socket, the one with the lowest id, which is
+/// usually the parent.
 pub fn listener(port: u16) -> Option<u32> {
     let inodes: Vec<String> = ["/proc/net/tcp", "/proc/net/tcp6"]
         .iter()
@@ -115,7 +116,7 @@ pub fn listener(port: u16) -> Option<u32> {
     pids.into_iter().find(holds)
 }
 
-/// The listening sockets of a port in a table of `/proc/net`, as links name them.
+/// The listening sockets of a port in a table of `/proc/net`, in the form of `/proc/PID/fd` links.
 fn listening(table: &str, port: u16) -> Vec<String> {
     const LISTENS: &str = "0A";
     let of = |line: &str| {
@@ -127,7 +128,8 @@ fn listening(table: &str, port: u16) -> Vec<String> {
     table.lines().skip(1).filter_map(of).collect()
 }
 
-/// Where a server's log goes: the directory of its own word, if server and directory are here.
+/// The location of a server's log: the directory that it reports, if server and directory are on this
+/// machine.
 pub fn log_place(process: StoreProcess, server: &str, word: &LogSetting) -> LogLocation {
     let LogSetting { directory, said_by } = word;
     match process {
@@ -149,7 +151,9 @@ pub fn log_place(process: StoreProcess, server: &str, word: &LogSetting) -> LogL
     }
     match fs::canonicalize(directory) {
         Ok(here) if here.is_dir() => LogLocation::Directory(here),
-        Ok(_) => LogLocation::Nowhere(format!("{directory} ({said_by}) is no directory here")),
+        Ok(_) => LogLocation::Nowhere(format!(
+            "{directory} ({said_by}) is not a directory on this machine"
+        )),
         Err(error) => LogLocation::Nowhere(format!(
             "{directory}, where {server} keeps its log ({said_by}), cannot be read from here: {error}"
         )),
@@ -159,8 +163,8 @@ pub fn log_place(process: StoreProcess, server: &str, word: &LogSetting) -> LogL
 #[cfg(test)]
 mod tests {
     use super::{
-        FORWARDER, LogSetting, is_parent_of, is_this_machine, listener, listening, log_place,
-        process_of_peer, status_names, verified,
+        FORWARDER, LogSetting, is_parent_of, is_status_of_child, is_this_machine, listener,
+        listening, log_place, process_of_peer, verified,
     };
     use std::net::TcpListener;
     use std::os::unix::net::UnixStream;
@@ -168,7 +172,7 @@ mod tests {
     use syncline_contract::{LogLocation, StoreProcess};
 
     #[test]
-    fn the_listener_of_a_port_is_found_and_one_of_no_port_is_not() {
+    fn the_listener_of_a_port_is_found() {
         let socket = TcpListener::bind("127.0.0.1:0").unwrap();
         let port = socket.local_addr().unwrap().port();
         assert_eq!(listener(port), Some(std::process::id()));
@@ -178,7 +182,7 @@ mod tests {
 
     // B.F2
     #[test]
-    fn what_listens_for_a_server_is_the_server_only_if_it_runs_its_program() {
+    fn a_listener_is_the_server_only_if_it_runs_its_program() {
         let own = std::process::id();
         let name = std::fs::read_to_string("/proc/self/comm").unwrap();
         assert_eq!(verified(own, &[name.trim()]), StoreProcess::Other(own));
@@ -188,20 +192,20 @@ mod tests {
 
     // B.F2
     #[test]
-    fn a_postmaster_is_known_by_our_own_backend_also_from_outside_its_container() {
+    fn a_postmaster_is_recognized_as_the_parent_of_our_backend() {
         let mut child = Command::new("cat").stdin(Stdio::piped()).spawn().unwrap();
         assert!(is_parent_of(std::process::id(), child.id()));
         assert!(!is_parent_of(child.id(), std::process::id()));
         drop(child.stdin.take());
         child.wait().unwrap();
         let inside = "Name:\tpostgres\nPid:\t4711\nPPid:\t4700\nNSpid:\t4711\t38\n";
-        assert!(status_names(inside, 4700, 38));
-        assert!(!status_names(inside, 4700, 4711) && !status_names(inside, 1, 38));
+        assert!(is_status_of_child(inside, 4700, 38));
+        assert!(!is_status_of_child(inside, 4700, 4711) && !is_status_of_child(inside, 1, 38));
     }
 
     // B.F4
     #[test]
-    fn a_directory_named_in_another_mount_namespace_is_not_looked_up_here() {
+    fn a_directory_in_another_mount_namespace_is_not_used() {
         let folder = tempfile::tempdir().unwrap();
         let mut contained = match Command::new("unshare")
             .args(["--mount", "sh", "-c", "echo ready; exec cat"])
@@ -217,7 +221,7 @@ mod tests {
         std::io::BufRead::read_line(&mut answer, &mut ready).unwrap();
         if ready.is_empty() {
             contained.wait().unwrap();
-            return println!("skipped: a mount namespace of one's own needs root");
+            return println!("skipped: a new mount namespace needs root");
         }
         let word = LogSetting {
             directory: folder.path().display().to_string(),
@@ -255,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn a_directory_is_taken_only_where_the_server_is() {
+    fn a_directory_is_used_only_on_the_servers_machine() {
         let folder = tempfile::tempdir().unwrap();
         let word = LogSetting {
             directory: folder.path().display().to_string(),

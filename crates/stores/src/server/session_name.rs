@@ -1,9 +1,10 @@
-//! The name of this program's sessions in a server: `syncline PID.START@BOOT-NAMESPACE`, by which a later
-//! program knows whether the one that opened a session still runs.
+//! The name of this program's sessions on a server: `syncline PID.START@BOOT-NAMESPACE`. It lets a
+//! later program determine whether the one that opened a session is still running.
 //!
-//! `PID` and `START` (its start in clock ticks since the boot) are a process, `BOOT` (the first digits of
-//! the kernel's boot id) and `NAMESPACE` (the number of the PID namespace) say where that PID means it. A
-//! program elsewhere, and one of a version that only said `syncline`, is never known to have ended.
+//! `PID` and `START` (its start in clock ticks since the boot) identify a process; `BOOT` (the first
+//! digits of the kernel's boot id) and `NAMESPACE` (the number of the PID namespace) say where that PID
+//! is valid. A program on another machine, or one of a version that only sent `syncline`, is never
+//! known to have ended.
 
 use rustix::io::Errno;
 use rustix::process::{Pid, test_kill_process};
@@ -13,7 +14,7 @@ use std::sync::OnceLock;
 /// The first word of every name.
 pub(crate) const PROGRAM: &str = "syncline";
 
-/// The name of this program's sessions; the bare first word where `/proc` does not say who it is.
+/// The name of this program's sessions; only the first word if `/proc` is not readable.
 pub(crate) fn session_name() -> &'static str {
     static NAME: OnceLock<String> = OnceLock::new();
     NAME.get_or_init(|| {
@@ -26,19 +27,19 @@ pub(crate) fn session_name() -> &'static str {
     })
 }
 
-/// What is known of the program that opened a session.
+/// The state of the program that opened a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Opener {
-    /// This process of this machine.
+    /// This process of this machine is running.
     Runs(u32),
-    /// That process of this machine is gone.
+    /// The process was on this machine and has ended.
     Ended,
-    /// It is on another machine, in another container, or its session does not say.
+    /// It is on another machine or in another container, or the session's name does not tell.
     Unknown,
 }
 
 impl Opener {
-    /// By the name of its session.
+    /// From the name of its session.
     pub(crate) fn of(session_name: &str) -> Opener {
         let parts = || {
             let (process, place) =
@@ -56,7 +57,7 @@ impl Opener {
 
     fn of_process(process: u32, start: u64) -> Opener {
         let pid = i32::try_from(process).ok().and_then(Pid::from_raw);
-        // Asked of the kernel itself: `/proc` may hide the processes of others.
+        // Asks the kernel, since `/proc` may hide the processes of others.
         if pid.is_none_or(|pid| test_kill_process(pid) == Err(Errno::SRCH)) {
             return Opener::Ended;
         }
@@ -68,26 +69,26 @@ impl Opener {
     }
 }
 
-/// When a process started, in clock ticks since the boot.
+/// The start of a process, in clock ticks since the boot.
 fn started(process: u32) -> Option<u64> {
     const START: usize = 19;
     stat(process)?.split_whitespace().nth(START)?.parse().ok()
 }
 
-/// True if it has ended and only waits for its parent to ask how.
+/// True if it has ended and its parent has not waited for it.
 fn is_zombie(process: u32) -> bool {
     let threads = fs::read_dir(format!("/proc/{process}/task")).map_or(0, Iterator::count);
     threads <= 1 && stat(process).is_some_and(|stat| stat.starts_with('Z'))
 }
 
-/// What `/proc` says of a process behind its name, from its state on.
+/// The fields of `/proc/PID/stat` after the name, from the state on.
 fn stat(process: u32) -> Option<String> {
     let stat = fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
     let (_, rest) = stat.rsplit_once(") ")?;
     Some(rest.to_owned())
 }
 
-/// This boot of this machine, and the namespace of the numbers of processes.
+/// Identifies this boot of this machine, and the PID namespace.
 fn here() -> Option<String> {
     let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?;
     let namespace = fs::read_link("/proc/self/ns/pid").ok()?;
@@ -103,9 +104,9 @@ mod tests {
 
     // B.F6
     #[test]
-    fn only_a_program_of_this_machine_is_known_to_run_or_to_have_ended() {
+    fn the_state_is_known_only_for_programs_on_this_machine() {
         let own = session_name();
-        assert!(own.len() < 64, "servers cut longer names: {own}");
+        assert!(own.len() < 64, "servers truncate longer names: {own}");
         assert_eq!(Opener::of(own), Opener::Runs(std::process::id()));
         let mut child = Command::new("cat").stdin(Stdio::piped()).spawn().unwrap();
         let place = here().unwrap();

@@ -1,25 +1,26 @@
-//! Where the passwords of a URL stand.
+//! Finds the passwords in a URL.
 //!
-//! A URL that was typed by hand may hold, unescaped, in its password the very signs that end one. So the
-//! end of the login is sought before the options are cut off: options begin at the first `?` (of JDBC
-//! also `;`) behind which everything reads as options, and before which stands a login with its `@`, or
-//! a host with nothing but a number behind its colon. Where no such sign is, the last `@` ends the login.
+//! A password that a user typed may contain, unescaped, the very characters that end one. So the end of
+//! the login is searched for before the options are split off: options begin at the first `?` (or `;`
+//! for JDBC) after which everything parses as options, and before which there is a login with its `@`,
+//! or a host with only a number after its colon. Without such a character, the last `@` ends the login.
 //!
-//! A login without an `@` has no end: what stands behind a colon and is no port is then taken for a password,
-//! and so is everything before the last `@` of a server's URL that lacks its `//`.
+//! A login without an `@` has no end: the text after a colon, if it is not a port, then counts as a
+//! password, and so does everything before the last `@` of a server's URL that lacks its `//`.
 //!
 //! Invariants:
-//! 1. In doubt more is taken for a password, never less; a URL that a target takes is not doubtful.
-//! 2. The ranges rise and do not overlap.
+//! 1. In case of doubt more text counts as a password, never less; a URL that a target accepts is never
+//!    in doubt.
+//! 2. The ranges are ascending and do not overlap.
 
 use std::ops::Range;
 
 /// A password in a URL, by byte positions.
 #[derive(Debug)]
 pub(super) struct Secret {
-    /// Itself.
+    /// The password.
     pub(super) text: Range<usize>,
-    /// With what goes with it: its sign, its option's name.
+    /// The password with its separator and its option's name.
     pub(super) whole: Range<usize>,
 }
 
@@ -43,7 +44,7 @@ pub(super) fn secrets(url: &str) -> Vec<Secret> {
     merged(login.into_iter().chain(given))
 }
 
-/// Those that overlap are one: where a URL is read in two ways, both hide.
+/// Merges overlapping ranges: where a URL can be parsed in two ways, both results are hidden.
 fn merged(secrets: impl Iterator<Item = Secret>) -> Vec<Secret> {
     let mut found: Vec<Secret> = Vec::new();
     for secret in secrets {
@@ -59,18 +60,19 @@ fn merged(secrets: impl Iterator<Item = Secret>) -> Vec<Secret> {
     found
 }
 
-/// How a URL's options look.
+/// The syntax of a URL's options.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Form {
-    /// `?name=value&name=value`, of names that targets list.
+    /// `?name=value&name=value`, with names that targets list.
     Ours,
-    /// `?name=value&...` or `;name=value;...`, of names that a driver knows; ours may follow either.
+    /// `?name=value&...` or `;name=value;...`, with names that a driver knows; options of targets may
+    /// follow either.
     Jdbc,
 }
 
 /// An option, by byte positions.
 struct Given<'u> {
-    /// What separates it from what stands before.
+    /// The separator before it.
     sign: usize,
     /// Empty if it has none.
     name: &'u str,
@@ -90,17 +92,17 @@ impl Form {
         }
     }
 
-    /// True if everything from a sign on can be options.
+    /// True if everything from a separator on can be options.
     fn reads_as_options(self, url: &str, sign: usize) -> bool {
         self.options(url, sign).iter().all(|option| {
-            // Where an @ stands in the value, the name must be one that can be meant.
+            // If the value contains an @, the name must be a known one.
             let value = &url[option.value.clone()];
             let is_meant = self == Form::Jdbc || !value.contains('@') || is_known(option.name);
             is_name(option.name) && is_meant || option.name.is_empty() && value.is_empty()
         })
     }
 
-    /// The options from a sign on. What has no name of its own belongs to the password before it.
+    /// The options from a separator on. A part without a valid name belongs to the password before it.
     fn options(self, url: &str, mut sign: usize) -> Vec<Given<'_>> {
         let mut found: Vec<Given<'_>> = Vec::new();
         while sign < url.len() {
@@ -122,7 +124,7 @@ impl Form {
         found
     }
 
-    /// Where the option ends that begins behind a sign.
+    /// The end of the option that begins after a separator.
     fn end(self, url: &str, sign: usize) -> usize {
         let begin = sign + 1;
         let rest = &url[begin..];
@@ -137,7 +139,7 @@ impl Form {
         };
         let end = plain(0);
         match rest.find("={") {
-            // A driver's value in braces holds what it likes; `}}` is a brace in it.
+            // A driver's value in braces may contain any character; `}}` is an escaped brace.
             Some(brace) if self == Form::Jdbc && begin + brace < end => {
                 let inside = brace + 2;
                 closing(&rest[inside..]).map_or(url.len(), |length| plain(inside + length))
@@ -146,12 +148,12 @@ impl Form {
         }
     }
 
-    /// True if a sign ends an option that begins behind another.
+    /// True if a separator ends the option that begins after another one.
     fn ends(self, url: &str, begins: usize, is_secret: bool, at: usize) -> bool {
         let sign = |at: usize| url.as_bytes()[at];
         match (self, is_secret) {
             (Form::Jdbc, false) => true,
-            // A driver separates by one of the signs, and the others may stand in a password of its.
+            // A driver uses one of the separators, and the others may be part of a password.
             (Form::Jdbc, true) if sign(begins) == b';' => {
                 sign(at) == b';' || sign(at) == b'?' && Form::all_known(url, at)
             }
@@ -159,7 +161,7 @@ impl Form {
         }
     }
 
-    /// True if everything from a sign on is options that targets list.
+    /// True if everything from a separator on is options that targets list.
     fn all_known(url: &str, sign: usize) -> bool {
         let given = Form::Ours.options(url, sign);
         given.iter().all(|option| is_known(option.name))
@@ -173,7 +175,7 @@ impl Form {
     }
 }
 
-/// True if a text can be all that stands before the options.
+/// True if a text can be everything before the options.
 fn reads_as_place(place: &str) -> bool {
     let Some(begin) = authority(place) else {
         return true;
@@ -185,7 +187,7 @@ fn reads_as_place(place: &str) -> bool {
         || port.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// The position behind the brace that ends a text in braces.
+/// The position after the brace that ends a text in braces.
 fn closing(text: &str) -> Option<usize> {
     let mut from = 0;
     loop {
@@ -214,28 +216,28 @@ fn is_secret(option: &str) -> bool {
         && (option.ends_with("password") || matches!(option.as_str(), "pwd" | "passwd" | "pass"))
 }
 
-/// Where the login or the host of a URL begins, if it has any.
+/// The start of the login or the host of a URL, if it has any.
 fn authority(url: &str) -> Option<usize> {
     let begins = |sign: &str| url.find(sign).map(|at| at + sign.len());
     begins("://").or_else(|| begins(":thin:"))
 }
 
-/// The first words of servers' URLs, beside those of the listings.
+/// Schemes of servers' URLs, in addition to those of the listings.
 const SERVERS: [&str; 3] = ["rediss", "etcds", "postgresql"];
 
-/// Where what stands behind the first word of a server's URL begins; none of any other URL.
-pub(super) fn behind_name(url: &str) -> Option<usize> {
+/// The position after the scheme of a server's URL; `None` for any other URL.
+pub(super) fn after_scheme(url: &str) -> Option<usize> {
     let (name, _) = url.split_once(':')?;
     let mut listed = crate::listings().filter(|listing| listing.form.contains("://"));
     let is_server = SERVERS.contains(&name) || listed.any(|listing| listing.name == name);
     is_server.then_some(name.len() + 1)
 }
 
-/// The password between user and host of a URL without options; its end is the last @.
+/// The password between user and host of a URL without options; it ends at the last @.
 fn after_user(url: &str) -> Option<Secret> {
     let Some(begin) = authority(url) else {
-        // Not even user and password are told apart where the form is broken.
-        let begin = behind_name(url)?;
+        // In a malformed URL, user and password cannot be separated.
+        let begin = after_scheme(url)?;
         let host = begin + url[begin..].rfind('@')?;
         return Some(Secret { text: begin..host, whole: begin..host });
     };
@@ -247,7 +249,7 @@ fn after_user(url: &str) -> Option<Secret> {
     Some(Secret { text: sign + 1..host, whole: sign..host })
 }
 
-/// The password of a login that nothing ends, where a port would stand and is none.
+/// The password of a login without an end, at the position of a port.
 fn without_host(url: &str, begin: usize) -> Option<Secret> {
     let authority = url[begin..].split('/').next().unwrap_or_default();
     let (host, port) = authority.rsplit_once(':')?;
@@ -258,18 +260,18 @@ fn without_host(url: &str, begin: usize) -> Option<Secret> {
     Some(Secret { text: sign + 1..url.len(), whole: sign..url.len() })
 }
 
-/// How the text of a password is read where it stands.
+/// How the text of a password is encoded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Written {
-    /// With `%` codes, as a login or one of our options.
+    /// Percent-encoded, as a login or one of our options.
     Coded,
-    /// As it is, in an attribute that a JDBC driver takes apart itself.
+    /// Literal, in an attribute that a JDBC driver parses itself.
     Attribute,
-    /// As it is, in the login of a driver's own form.
+    /// Literal, in the login of a driver's own form.
     Login,
 }
 
-/// How the password at a position is read.
+/// How the password at a position is encoded.
 pub(super) fn written(url: &str, at: usize) -> Written {
     let before = &url[..at];
     if Form::of(url) == Form::Ours || before.contains('?') || !before.contains([';', '/']) {

@@ -1,4 +1,4 @@
-//! Where products differ, as data.
+//! The differences between products, as data.
 
 use syncline_contract::{Column, Kind};
 
@@ -7,15 +7,15 @@ use syncline_contract::{Column, Kind};
 pub enum Placeholder {
     /// A mark and the parameter's number, from 1: `?1`, `$1`.
     Numbered(&'static str),
-    /// A question mark; parameters are given in the order of the text.
+    /// A question mark; parameters are passed in the order of the text.
     Positional,
 }
 
-/// How a row is written whether or not one of its key is there.
+/// How to write a row regardless of whether its key exists.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Upsert {
-    /// `INSERT ... ON CONFLICT (key) DO UPDATE SET column = excluded.column`. Unlike a replacement it
-    /// deletes no row that shares another unique key.
+    /// `INSERT ... ON CONFLICT (key) DO UPDATE SET column = excluded.column`. Unlike a replacement, it
+    /// deletes no row that has the same value in another unique key.
     OnConflict,
     /// `INSERT ... ON DUPLICATE KEY UPDATE column = VALUES(column)`.
     OnDuplicateKey,
@@ -26,7 +26,7 @@ pub enum Upsert {
 pub struct ColumnTypes {
     /// Of integers.
     pub int: &'static str,
-    /// Of decimals, with `{}` for the digits after the point.
+    /// Of decimals, with `{}` for the number of decimal places.
     pub decimal: &'static str,
     /// Of timestamps.
     pub timestamp: &'static str,
@@ -38,10 +38,11 @@ pub struct ColumnTypes {
     pub bytes: VaryingType,
 }
 
-/// The types of columns whose values differ in length.
+/// The types of columns whose values vary in length.
 #[derive(Clone, Copy, Debug)]
 pub struct VaryingType {
-    /// Of a column with a longest value, with `{}` for its bytes, and how many these may be.
+    /// The type of a column with a maximum length, with `{}` for it in bytes, and the largest supported
+    /// maximum.
     pub bounded: (&'static str, u32),
     /// Of any other column.
     pub unbounded: &'static str,
@@ -66,41 +67,41 @@ impl ColumnTypes {
     }
 }
 
-/// What one product's SQL looks like.
+/// The SQL of one product.
 #[derive(Clone, Copy, Debug)]
 pub struct Dialect {
-    /// Its name, as [`Capabilities::statements`](syncline_contract::Capabilities::statements) says it.
+    /// Its name, as in [`Capabilities::statements`](syncline_contract::Capabilities::statements).
     pub name: &'static str,
-    /// What stands on both sides of a name.
+    /// The quotation mark around a name.
     pub quote: char,
     /// How a parameter is written.
     pub placeholder: Placeholder,
     /// The types of columns.
     pub column_types: ColumnTypes,
-    /// What follows the name of a column that is a key counted up by the server; the key is then named
-    /// again as one, unless [`Dialect::integer_key`] says it all.
-    pub counted_key: &'static str,
-    /// What follows the name of a column that is the whole key and an integer, where the product keeps
-    /// such rows best by a word of its own; none where a key is a key.
+    /// The type and constraints of a key column that the server generates; the key is then declared
+    /// separately, unless [`Dialect::integer_key`] covers it.
+    pub generated_key: &'static str,
+    /// The type and constraints of a column that is the whole key and an integer, if the product stores
+    /// such rows best with its own syntax; `None` if not.
     pub integer_key: Option<&'static str>,
-    /// What locks the rows of a read until the transaction ends, at the end of the statement; empty
-    /// where every writer is alone.
+    /// The clause that locks the rows of a read until the transaction ends, at the end of the
+    /// statement; empty if writers are exclusive.
     pub row_lock: &'static str,
-    /// What stands before and after the number of rows that are wanted at most.
+    /// The text before and after the maximum number of rows.
     pub limit: (&'static str, &'static str),
-    /// What follows the table in an insert of a row of which nothing is given.
+    /// The text after the table in an insert of a row without values.
     pub insert_nothing: &'static str,
     /// How a row is put.
     pub upsert: Upsert,
-    /// What stands around the sum of a column of integers, so that it answers an integer.
+    /// The text around the sum of a column of integers that makes it return an integer.
     pub integer_sum: (&'static str, &'static str),
-    /// A condition that always holds.
+    /// A condition that is always true.
     pub always: &'static str,
-    /// True if a user's `END` commits; where it does not, `COMMIT` is said for it.
+    /// True if a user's `END` commits; if not, `COMMIT` is sent instead.
     pub end_commits: bool,
 }
 
-/// SQLite. Decimals and timestamps are integers. A key of one integer column is the row's own number.
+/// SQLite. Decimals and timestamps are integers. A key of one integer column is the rowid.
 pub const SQLITE: Dialect = Dialect {
     name: "sqlite",
     quote: '"',
@@ -113,7 +114,7 @@ pub const SQLITE: Dialect = Dialect {
         text: VaryingType { bounded: ("VARCHAR({})", u32::MAX), unbounded: "TEXT" },
         bytes: VaryingType { bounded: ("BLOB", u32::MAX), unbounded: "BLOB" },
     },
-    counted_key: "INTEGER",
+    generated_key: "INTEGER",
     integer_key: Some("INTEGER PRIMARY KEY"),
     row_lock: "",
     limit: (" LIMIT ", ""),
@@ -124,7 +125,7 @@ pub const SQLITE: Dialect = Dialect {
     end_commits: true,
 };
 
-/// PostgreSQL, and who speaks as it does.
+/// PostgreSQL, and products that speak its protocol.
 pub const POSTGRES: Dialect = Dialect {
     name: "postgres",
     quote: '"',
@@ -134,23 +135,23 @@ pub const POSTGRES: Dialect = Dialect {
         decimal: "numeric(19, {})",
         timestamp: "timestamp",
         float: "double precision",
-        // Characters, of which there are at most as many as bytes.
+        // The limit is in characters, of which there are at most as many as bytes.
         text: VaryingType { bounded: ("varchar({})", u32::MAX), unbounded: "text" },
         bytes: VaryingType { bounded: ("bytea", u32::MAX), unbounded: "bytea" },
     },
-    counted_key: "bigint GENERATED BY DEFAULT AS IDENTITY",
+    generated_key: "bigint GENERATED BY DEFAULT AS IDENTITY",
     integer_key: None,
     row_lock: " FOR UPDATE",
     limit: (" LIMIT ", ""),
     insert_nothing: "DEFAULT VALUES",
     upsert: Upsert::OnConflict,
-    // A sum of bigint is numeric there.
+    // PostgreSQL's sum of bigint is numeric.
     integer_sum: ("sum(", ")::bigint"),
     always: "true",
     end_commits: true,
 };
 
-/// The longest VARCHAR and VARBINARY of which a few still fit into the 65,535 bytes of a row.
+/// The longest VARCHAR and VARBINARY of which a few fit into the maximum row of 65,535 bytes.
 const MYSQL_INLINE_MAX: u32 = 4_096;
 
 /// MariaDB and MySQL.
@@ -166,13 +167,13 @@ pub const MYSQL: Dialect = Dialect {
         text: VaryingType { bounded: ("VARCHAR({})", MYSQL_INLINE_MAX), unbounded: "LONGTEXT" },
         bytes: VaryingType { bounded: ("VARBINARY({})", MYSQL_INLINE_MAX), unbounded: "LONGBLOB" },
     },
-    counted_key: "BIGINT NOT NULL AUTO_INCREMENT",
+    generated_key: "BIGINT NOT NULL AUTO_INCREMENT",
     integer_key: None,
     row_lock: " FOR UPDATE",
     limit: (" LIMIT ", ""),
     insert_nothing: "() VALUES ()",
     upsert: Upsert::OnDuplicateKey,
-    // A sum of BIGINT is DECIMAL there.
+    // MySQL's sum of BIGINT is DECIMAL.
     integer_sum: ("CAST(sum(", ") AS SIGNED)"),
     always: "TRUE",
     end_commits: false,

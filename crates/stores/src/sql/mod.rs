@@ -1,17 +1,18 @@
-//! A plan as SQL text, for every store that speaks SQL: tables, and one statement an operation.
+//! Generates the SQL text of a plan forevery SQL store: tables, and one statement for each operation.
 //!
-//! | file | what stands in it |
+//! | file | what it holds |
 //! |---|---|
-//! | `dialect.rs` | where products differ, as data: one [`Dialect`] a product |
-//! | `text.rs` | a statement as it grows: quoted names, placeholders and their order |
-//! | `tables.rs` | what makes the tables and indexes |
+//! | `dialect.rs` | the differences between products, as data: one [`Dialect`] for each |
+//! | `text.rs` | the statement builder: quoted names, placeholders and their order |
+//! | `tables.rs` | the statements that create the tables and indexes |
 //! | `statement.rs` | the statement of an operation |
-//! | `users.rs` | a statement that a user brought |
+//! | `users.rs` | statements of a user's script |
 //!
-//! 1. One generator: a product that needs another text adds a field to [`Dialect`], not a copy.
-//! 2. Every name is quoted, so no name can be mistaken for a product's keyword.
-//! 3. Numbered placeholders bear the plan's numbers. A dialect without numbers gets its parameters in
-//!    the order of the text: [`Statement::order`] says which of the plan's stands in each place.
+//! 1. There is one generator: a product that needs another text adds a field to [`Dialect`], not a
+//!    copy.
+//! 2. Every name is quoted, so that none can be a product's keyword.
+//! 3. Numbered placeholders have the plan's numbers. A dialect without numbers gets its parameters in
+//!    the order of the text: [`Statement::order`] maps each placeholder to the plan's parameter.
 
 mod dialect;
 mod statement;

@@ -16,25 +16,25 @@ impl Sql<'_> {
         match action {
             Action::Get { table: id, columns, lock } => text.get(table(id), columns, *lock),
             Action::Scan { path, order, limit, columns, lock } => {
-                text.say("SELECT ");
+                text.push("SELECT ");
                 text.columns(table(&path.table), columns);
-                text.walk(plan, path);
+                text.from_path(plan, path);
                 text.ordered(plan, path, *order);
                 text.limited(*limit, plan.parameters(action).len());
                 text.locked(*lock);
             }
             Action::Join { path, right, on, columns } => text.join(plan, path, *right, on, columns),
             Action::Sorted { path, column, distinct } => {
-                text.say(if *distinct { "SELECT DISTINCT " } else { "SELECT " });
+                text.push(if *distinct { "SELECT DISTINCT " } else { "SELECT " });
                 text.columns(table(&path.table), &[*column]);
-                text.walk(plan, path);
-                text.say(" ORDER BY ");
+                text.from_path(plan, path);
+                text.push(" ORDER BY ");
                 text.columns(table(&path.table), &[*column]);
             }
             Action::Aggregate { path, function } => {
-                text.say("SELECT ");
+                text.push("SELECT ");
                 text.aggregate(table(&path.table), *function);
-                text.walk(plan, path);
+                text.from_path(plan, path);
             }
             Action::Insert { table: id } => text.insert(table(id), &table(id).inserted()),
             Action::Put { table: id } => text.put(table(id)),
@@ -42,16 +42,16 @@ impl Sql<'_> {
                 text.update(table(id), sets);
             }
             Action::Delete { table: id } | Action::Remove { table: id } => {
-                text.say("DELETE FROM ");
+                text.push("DELETE FROM ");
                 text.table(table(id));
-                text.of_key(table(id));
+                text.where_key(table(id));
             }
             Action::Statement { text: user, .. } => return self.users(user),
         }
         text.done()
     }
 
-    /// The statement that loads a whole row, a key given by the server included.
+    /// The statement that loads a whole row, including a generated key.
     pub fn load(&self, table: &Table) -> Statement {
         let all: Vec<_> = (0..table.columns.len()).map(ColumnId).collect();
         let mut text = Text::new(*self);
@@ -62,28 +62,28 @@ impl Sql<'_> {
 
 impl Text<'_> {
     fn get(&mut self, table: &Table, columns: &[ColumnId], lock: Lock) {
-        self.say("SELECT ");
+        self.push("SELECT ");
         self.columns(table, columns);
-        self.say(" FROM ");
+        self.push(" FROM ");
         self.table(table);
-        self.of_key(table);
+        self.where_key(table);
         self.locked(lock);
     }
 
     fn insert(&mut self, table: &Table, columns: &[ColumnId]) {
-        self.say("INSERT INTO ");
+        self.push("INSERT INTO ");
         self.table(table);
         if columns.is_empty() {
             let nothing = self.sql.dialect.insert_nothing;
-            self.say(" ");
-            self.say(nothing);
+            self.push(" ");
+            self.push(nothing);
             return;
         }
-        self.say(" (");
+        self.push(" (");
         self.columns(table, columns);
-        self.say(") VALUES (");
+        self.push(") VALUES (");
         self.each(", ", 1..=columns.len(), Text::parameter);
-        self.say(")");
+        self.push(")");
     }
 
     fn put(&mut self, table: &Table) {
@@ -92,41 +92,41 @@ impl Text<'_> {
         self.insert(table, &all);
         match self.sql.dialect.upsert {
             Upsert::OnConflict => {
-                self.say(" ON CONFLICT (");
+                self.push(" ON CONFLICT (");
                 self.columns(table, &table.key);
-                self.say(if rest.is_empty() { ") DO NOTHING" } else { ") DO UPDATE SET " });
+                self.push(if rest.is_empty() { ") DO NOTHING" } else { ") DO UPDATE SET " });
                 self.each(", ", rest, |text, column| {
                     text.column(table, *column, "");
                     text.column(table, *column, " = excluded.");
                 });
             }
             Upsert::OnDuplicateKey => {
-                self.say(" ON DUPLICATE KEY UPDATE ");
-                // A row of nothing but its key is set to what it is.
+                self.push(" ON DUPLICATE KEY UPDATE ");
+                // A row that consists only of its key is set to its own values.
                 let rest = if rest.is_empty() { table.key.iter().collect() } else { rest };
                 self.each(", ", rest, |text, column| {
                     text.column(table, *column, "");
                     text.column(table, *column, " = VALUES(");
-                    text.say(")");
+                    text.push(")");
                 });
             }
         }
     }
 
     fn update(&mut self, table: &Table, sets: &[(ColumnId, Set)]) {
-        self.say("UPDATE ");
+        self.push("UPDATE ");
         self.table(table);
-        self.say(" SET ");
+        self.push(" SET ");
         self.each(", ", sets.iter().enumerate(), |text, (position, (column, set))| {
             text.column(table, *column, "");
-            text.say(" = ");
+            text.push(" = ");
             if *set == Set::Add {
                 text.column(table, *column, "");
-                text.say(" + ");
+                text.push(" + ");
             }
             text.parameter(table.key.len() + position + 1);
         });
-        self.of_key(table);
+        self.where_key(table);
     }
 
     fn join(
@@ -138,19 +138,19 @@ impl Text<'_> {
         columns: &[(Side, ColumnId)],
     ) {
         let (left_table, right_table) = (&plan.tables()[path.table.0], &plan.tables()[right.0]);
-        self.say("SELECT ");
+        self.push("SELECT ");
         self.each(", ", columns, |text, (side, column)| match side {
             Side::Left => text.column(left_table, *column, "l."),
             Side::Right => text.column(right_table, *column, "r."),
         });
-        self.say(" FROM ");
+        self.push(" FROM ");
         self.table(left_table);
-        self.say(" AS l JOIN ");
+        self.push(" AS l JOIN ");
         self.table(right_table);
-        self.say(" AS r ON ");
+        self.push(" AS r ON ");
         if on.is_empty() {
             let always = self.sql.dialect.always;
-            self.say(always);
+            self.push(always);
         }
         self.each(" AND ", on, |text, (left, right)| {
             text.column(left_table, *left, "l.");
@@ -161,7 +161,7 @@ impl Text<'_> {
 
     fn aggregate(&mut self, table: &Table, function: Aggregate) {
         let (before, column, after) = match function {
-            Aggregate::Count => return self.say("count(*)"),
+            Aggregate::Count => return self.push("count(*)"),
             Aggregate::CountDistinct(column) => ("count(DISTINCT ", column, ")"),
             Aggregate::Sum(column) if table.columns[column.0].kind == Kind::Int => {
                 let (before, after) = self.sql.dialect.integer_sum;
@@ -172,12 +172,12 @@ impl Text<'_> {
             Aggregate::Max(column) => ("max(", column, ")"),
         };
         self.column(table, column, before);
-        self.say(after);
+        self.push(after);
     }
 
-    /// The table of a path and its conditions.
-    fn walk(&mut self, plan: &Plan, path: &Path) {
-        self.say(" FROM ");
+    /// Appends the table of a path and its conditions.
+    fn from_path(&mut self, plan: &Plan, path: &Path) {
+        self.push(" FROM ");
         self.table(&plan.tables()[path.table.0]);
         self.conditions(plan, path, "");
     }
@@ -195,20 +195,20 @@ impl Text<'_> {
             .iter()
             .map(|(compares, number)| (columns[path.equal], *compares, path.equal + number));
         let conditions: Vec<_> = equal.chain(ranged).collect();
-        self.say(if conditions.is_empty() { "" } else { " WHERE " });
+        self.push(if conditions.is_empty() { "" } else { " WHERE " });
         self.each(" AND ", conditions, |text, (column, compares, number)| {
             text.column(table, column, alias);
-            text.say(compares);
+            text.push(compares);
             text.parameter(number);
         });
     }
 
-    /// That the key equals the first parameters.
-    fn of_key(&mut self, table: &Table) {
-        self.say(" WHERE ");
+    /// Appends the condition that the key equals the first parameters.
+    fn where_key(&mut self, table: &Table) {
+        self.push(" WHERE ");
         self.each(" AND ", table.key.iter().enumerate(), |text, (position, column)| {
             text.column(table, *column, "");
-            text.say(" = ");
+            text.push(" = ");
             text.parameter(position + 1);
         });
     }
@@ -216,10 +216,10 @@ impl Text<'_> {
     fn ordered(&mut self, plan: &Plan, path: &Path, order: Order) {
         let table = &plan.tables()[path.table.0];
         let columns = plan.path_columns(path);
-        self.say(if columns.is_empty() { "" } else { " ORDER BY " });
+        self.push(if columns.is_empty() { "" } else { " ORDER BY " });
         self.each(", ", columns, |text, column| {
             text.column(table, *column, "");
-            text.say(match order {
+            text.push(match order {
                 Order::Ascending => "",
                 Order::Descending => " DESC",
             });
@@ -230,19 +230,19 @@ impl Text<'_> {
         let (before, after) = self.sql.dialect.limit;
         match limit {
             Limit::None => return,
-            Limit::Fixed(rows) => self.say(&format!("{before}{rows}")),
+            Limit::Fixed(rows) => self.push(&format!("{before}{rows}")),
             Limit::Parameter => {
-                self.say(before);
+                self.push(before);
                 self.parameter(last_parameter);
             }
         }
-        self.say(after);
+        self.push(after);
     }
 
     fn locked(&mut self, lock: Lock) {
         if lock == Lock::Update {
             let words = self.sql.dialect.row_lock;
-            self.say(words);
+            self.push(words);
         }
     }
 }

@@ -1,12 +1,13 @@
-//! What makes the plan's tables and indexes.
+//! The statements that create the plan's tables and indexes.
 
 use super::Sql;
 use super::text::Text;
 use syncline_contract::{Column, ColumnId, Index, KeyGivenBy, Kind, Plan, Table};
 
 impl Sql<'_> {
-    /// The statements that make the plan's tables and indexes, in order. `after` says what follows the
-    /// closing bracket of a table, from a space on: ` ENGINE=InnoDB`; mostly nothing.
+    /// The statements that create the plan's tables and indexes, in order. `after` returns the text
+    /// after the closing parenthesis of a table, including a leading space, such as ` ENGINE=InnoDB`;
+    /// usually empty.
     pub fn schema(&self, plan: &Plan, after: impl Fn(&Table) -> &'static str) -> Vec<String> {
         let mut statements = Vec::new();
         for table in plan.tables() {
@@ -17,7 +18,7 @@ impl Sql<'_> {
         statements
     }
 
-    /// The column that is the whole key and kept by a word of the product's own.
+    /// The column that is the whole key and uses [`Dialect::integer_key`].
     pub(crate) fn integer_key(&self, table: &Table) -> Option<(ColumnId, &'static str)> {
         match table.key[..] {
             [only] if table.columns[only.0].kind == Kind::Int => {
@@ -29,25 +30,25 @@ impl Sql<'_> {
 
     fn create_table(&self, table: &Table, after: &str) -> String {
         let mut text = Text::new(*self);
-        text.say("CREATE TABLE ");
+        text.push("CREATE TABLE ");
         text.table(table);
-        text.say(" (");
+        text.push(" (");
         text.each(", ", table.columns.iter().enumerate(), |text, (position, column)| {
             text.name(&column.name);
-            text.say(" ");
-            text.say(&self.column(table, ColumnId(position), column));
+            text.push(" ");
+            text.push(&self.column(table, ColumnId(position), column));
         });
         if !table.key.is_empty() && self.integer_key(table).is_none() {
-            text.say(", PRIMARY KEY (");
+            text.push(", PRIMARY KEY (");
             text.columns(table, &table.key);
-            text.say(")");
+            text.push(")");
         }
-        text.say(")");
-        text.say(after);
+        text.push(")");
+        text.push(after);
         text.done().text
     }
 
-    /// Type and constraints of a column.
+    /// The type and constraints of a column.
     fn column(&self, table: &Table, id: ColumnId, column: &Column) -> String {
         if let Some((key, words)) = self.integer_key(table)
             && key == id
@@ -55,7 +56,7 @@ impl Sql<'_> {
             return words.to_owned();
         }
         if table.key_given_by == KeyGivenBy::Server && table.key.contains(&id) {
-            return self.dialect.counted_key.to_owned();
+            return self.dialect.generated_key.to_owned();
         }
         let null = if column.nullable { "" } else { " NOT NULL" };
         self.dialect.column_types.of(column) + null
@@ -63,13 +64,13 @@ impl Sql<'_> {
 
     fn create_index(&self, table: &Table, index: &Index) -> String {
         let mut text = Text::new(*self);
-        text.say(if index.unique { "CREATE UNIQUE INDEX " } else { "CREATE INDEX " });
+        text.push(if index.unique { "CREATE UNIQUE INDEX " } else { "CREATE INDEX " });
         text.name(&index.name);
-        text.say(" ON ");
+        text.push(" ON ");
         text.table(table);
-        text.say(" (");
+        text.push(" (");
         text.columns(table, &index.columns);
-        text.say(")");
+        text.push(")");
         text.done().text
     }
 }

@@ -1,4 +1,4 @@
-//! What each dialect makes of the same plan.
+//! Tests of the SQL that each dialect generates for the same plan.
 
 use super::{Dialect, MYSQL, POSTGRES, SQLITE, Sql};
 use syncline_contract::{
@@ -83,17 +83,17 @@ fn sqlite_numbers_its_question_marks_and_locks_no_rows() {
 
 #[test]
 fn postgresql_names_its_schema_and_locks_rows() {
-    let said = statements(&POSTGRES, Some("syncline_1"));
+    let texts = statements(&POSTGRES, Some("syncline_1"));
     assert_eq!(
-        said[0],
+        texts[0],
         "SELECT \"quantity\" FROM \"syncline_1\".\"stock\" WHERE \"w\" = $1 AND \"i\" = $2 FOR UPDATE"
     );
-    assert!(said[2].ends_with("LIMIT $4 FOR UPDATE"), "{}", said[2]);
-    assert!(said[4].starts_with("SELECT sum(\"quantity\")::bigint FROM"), "{}", said[4]);
+    assert!(texts[2].ends_with("LIMIT $4 FOR UPDATE"), "{}", texts[2]);
+    assert!(texts[4].starts_with("SELECT sum(\"quantity\")::bigint FROM"), "{}", texts[4]);
 }
 
 #[test]
-fn mysql_takes_parameters_in_the_order_of_the_text() {
+fn mysql_gets_parameters_in_the_order_of_the_text() {
     let plan = plan();
     let sql = Sql { dialect: &MYSQL, schema: Some("syncline_1") };
     let of = |name: &str| {
@@ -120,7 +120,7 @@ fn mysql_takes_parameters_in_the_order_of_the_text() {
 }
 
 #[test]
-fn a_key_that_the_server_counts_up_is_told_to_each_in_its_words() {
+fn a_generated_key_is_declared_in_each_dialect() {
     let mut plan = Plan::new();
     plan.table(Table::new("log").column("id", Kind::Int).bytes("what", 9).key_by_server("id"));
     let made = |dialect| {
@@ -144,35 +144,35 @@ fn a_key_that_the_server_counts_up_is_told_to_each_in_its_words() {
 }
 
 #[test]
-fn a_row_of_nothing_but_its_key_can_be_put_and_one_of_nothing_inserted() {
+fn a_row_with_only_a_key_can_be_put_and_an_empty_one_inserted() {
     let mut plan = Plan::new();
     let keys = plan.table(Table::new("keys").column("k", Kind::Int).key(&["k"]));
     let counted = plan.table(Table::new("counted").column("k", Kind::Int).key_by_server("k"));
-    let said = |dialect, action| {
+    let texts = |dialect, action| {
         let sql = Sql { dialect, schema: None };
         sql.statement(&plan, &action).text
     };
     let put = Action::Put { table: keys };
-    assert!(said(&SQLITE, put.clone()).ends_with("ON CONFLICT (\"k\") DO NOTHING"));
-    assert!(said(&MYSQL, put).ends_with("ON DUPLICATE KEY UPDATE `k` = VALUES(`k`)"));
+    assert!(texts(&SQLITE, put.clone()).ends_with("ON CONFLICT (\"k\") DO NOTHING"));
+    assert!(texts(&MYSQL, put).ends_with("ON DUPLICATE KEY UPDATE `k` = VALUES(`k`)"));
     let insert = Action::Insert { table: counted };
-    assert_eq!(said(&POSTGRES, insert.clone()), "INSERT INTO \"counted\" DEFAULT VALUES");
-    assert_eq!(said(&MYSQL, insert), "INSERT INTO `counted` () VALUES ()");
+    assert_eq!(texts(&POSTGRES, insert.clone()), "INSERT INTO \"counted\" DEFAULT VALUES");
+    assert_eq!(texts(&MYSQL, insert), "INSERT INTO `counted` () VALUES ()");
 }
 
 #[test]
-fn a_users_statement_keeps_its_words_and_gives_up_its_numbers_where_there_are_none() {
+fn a_users_statement_only_changes_its_placeholders() {
     let plan = Plan::new();
     let given =
         "SELECT '$1', \"$2\", $2 -- $1\n + $1 /* $3 */ FROM t WHERE a = $2 AND b = '\u{e4}$'";
     let action = Action::Statement { text: given.to_owned(), parameters: 2, answers: true };
-    let said = |dialect| {
+    let texts = |dialect| {
         let sql = Sql { dialect, schema: None };
         sql.statement(&plan, &action)
     };
-    assert_eq!(said(&POSTGRES).text, given);
-    assert_eq!(said(&SQLITE).text, given);
-    let mysql = said(&MYSQL);
+    assert_eq!(texts(&POSTGRES).text, given);
+    assert_eq!(texts(&SQLITE).text, given);
+    let mysql = texts(&MYSQL);
     assert_eq!(
         mysql.text,
         "SELECT '$1', \"$2\", ? -- $1\n + ? /* $3 */ FROM t WHERE a = ? AND b = '\u{e4}$'"

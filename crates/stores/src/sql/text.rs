@@ -1,14 +1,14 @@
-//! A statement as it grows: quoted names, placeholders, and the order in which parameters come.
+//! A statement builder: quoted names, placeholders, and the order of the parameters.
 
 use super::dialect::{Dialect, Placeholder};
 use syncline_contract::{ColumnId, Table};
 
-/// The generator: a dialect, and the schema or database that the tables stand in.
+/// The generator: a dialect, and the schema or database of the tables.
 #[derive(Clone, Copy, Debug)]
 pub struct Sql<'a> {
     /// The product's dialect.
     pub dialect: &'a Dialect,
-    /// What stands before each table's name; none for the session's own schema.
+    /// The schema before each table's name; `None` for the session's default schema.
     pub schema: Option<&'a str>,
 }
 
@@ -17,72 +17,72 @@ pub struct Sql<'a> {
 pub struct Statement {
     /// Its text.
     pub text: String,
-    /// For each placeholder of the text, in order, which of the plan's parameters it stands for, from
-    /// 0. Of a dialect with numbers, the numbers say the same.
+    /// The plan's parameter, from 0, for each placeholder of the text in order. A dialect with numbers
+    /// has the same information in the text.
     pub order: Vec<usize>,
 }
 
 impl Statement {
-    /// True if parameters may be given as the plan orders them, one a placeholder.
+    /// True if the parameters can be passed in the plan's order, one for each placeholder.
     pub fn in_plan_order(&self) -> bool {
         self.order.iter().copied().eq(0..self.order.len())
     }
 }
 
-/// The statement that is being written.
+/// A statement under construction.
 pub(super) struct Text<'a> {
     pub(super) sql: Sql<'a>,
-    written: String,
+    text: String,
     order: Vec<usize>,
 }
 
 impl<'a> Text<'a> {
     pub(super) fn new(sql: Sql<'a>) -> Text<'a> {
-        Text { sql, written: String::new(), order: Vec::new() }
+        Text { sql, text: String::new(), order: Vec::new() }
     }
 
     pub(super) fn done(self) -> Statement {
-        Statement { text: self.written, order: self.order }
+        Statement { text: self.text, order: self.order }
     }
 
-    /// Words as they are.
-    pub(super) fn say(&mut self, words: &str) {
-        self.written.push_str(words);
+    /// Appends a text unchanged.
+    pub(super) fn push(&mut self, words: &str) {
+        self.text.push_str(words);
     }
 
-    /// The placeholder of a parameter of the plan, by its number from 1.
+    /// Appends the placeholder of a parameter of the plan, by its number from 1.
     pub(super) fn parameter(&mut self, number: usize) {
         match self.sql.dialect.placeholder {
-            Placeholder::Numbered(mark) => self.written.push_str(&format!("{mark}{number}")),
-            Placeholder::Positional => self.written.push('?'),
+            Placeholder::Numbered(mark) => self.text.push_str(&format!("{mark}{number}")),
+            Placeholder::Positional => self.text.push('?'),
         }
         self.order.push(number - 1);
     }
 
-    /// A quoted name.
+    /// Appends a quoted name.
     pub(super) fn name(&mut self, name: &str) {
-        self.written.push_str(&self.sql.quoted(name));
+        self.text.push_str(&self.sql.quoted(name));
     }
 
-    /// A table's name, with its schema.
+    /// Appends a table's name, with its schema.
     pub(super) fn table(&mut self, table: &Table) {
-        self.written.push_str(&self.sql.table_name(table));
+        self.text.push_str(&self.sql.table_name(table));
     }
 
-    /// The name of a column of a table, after the alias of a join's side.
+    /// Appends the name of a column, after the alias of a join's side.
     pub(super) fn column(&mut self, table: &Table, column: ColumnId, alias: &str) {
-        self.written.push_str(alias);
+        self.text.push_str(alias);
         self.name(&table.columns[column.0].name);
     }
 
-    /// Names of columns.
+    /// Appends names of columns.
     pub(super) fn columns(&mut self, table: &Table, columns: &[ColumnId]) {
         self.each(", ", columns, |text, column| {
             text.column(table, *column, "");
         });
     }
 
-    /// Writes each of some things, with words between them.
+    /// Appends several items with a separator between them.
     pub(super) fn each<T>(
         &mut self,
         between: &str,
@@ -91,7 +91,7 @@ impl<'a> Text<'a> {
     ) {
         for (position, one) in all.into_iter().enumerate() {
             if position > 0 {
-                self.say(between);
+                self.push(between);
             }
             write(self, one);
         }
@@ -99,7 +99,7 @@ impl<'a> Text<'a> {
 }
 
 impl Sql<'_> {
-    /// A name that no keyword can be mistaken for.
+    /// A quoted name, which cannot be a keyword.
     pub fn quoted(&self, name: &str) -> String {
         let quote = self.dialect.quote;
         format!("{quote}{name}{quote}")

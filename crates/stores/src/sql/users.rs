@@ -1,8 +1,8 @@
-//! A statement that a user brought: as written, but for its placeholders, and for `END` where only
-//! `COMMIT` is known.
+//! Statements of a user's script: unchanged except for placeholders, and for `END` where the product
+//! only accepts `COMMIT`.
 //!
-//! They are written `$1`, `$2` and on, and may repeat. A dialect of question marks gets one for each,
-//! and the order in which they stand; inside strings, quoted names and comments nothing is touched.
+//! Placeholders are written `$1`, `$2` and so on, and may repeat. A dialect of question marks gets one
+//! for each occurrence, and their order; strings, quoted names and comments are left unchanged.
 
 use super::Sql;
 use super::dialect::Placeholder;
@@ -17,7 +17,7 @@ impl Sql<'_> {
         let mut order = Vec::new();
         let mut rest = given;
         while !rest.is_empty() {
-            let kept = untouched(rest);
+            let kept = quoted_length(rest);
             let (before, after) = rest.split_at(kept);
             text.push_str(before);
             rest = after;
@@ -37,9 +37,9 @@ impl Sql<'_> {
     }
 }
 
-/// The length of a string, quoted name or comment at the start of a text; 0 if none stands there. One
-/// that does not end takes the rest: the store will say what is wrong with it.
-fn untouched(text: &str) -> usize {
+/// The length of a string, quoted name or comment at the start of a text; 0 if there is none. One
+/// without an end extends to the end of the text: the store will report the error.
+fn quoted_length(text: &str) -> usize {
     let through = |start: usize, end: &str| {
         let found = text[start..].find(end);
         found.map_or(text.len(), |at| start + at + end.len())
@@ -51,7 +51,7 @@ fn untouched(text: &str) -> usize {
         return through(2, "*/");
     }
     match text.chars().next() {
-        // A doubled quote ends one string and begins the next, which comes to the same.
+        // A doubled quote ends one string and begins the next, which has the same effect.
         Some('\'') => through(1, "'"),
         Some('"') => through(1, "\""),
         Some('`') => through(1, "`"),

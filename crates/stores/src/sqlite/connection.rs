@@ -1,4 +1,4 @@
-//! Opening a connection, setting it, and reading back that it is set.
+//! Opens a connection, applies the settings, and verifies them.
 
 use super::failure::outside;
 use super::settings::{Settings, Synchronous, Wait};
@@ -8,10 +8,10 @@ use std::thread;
 use std::time::Duration;
 use syncline_contract::{Failure, FailureKind, TargetResult};
 
-/// How long `wait=even` sleeps between two tries.
+/// How long `wait=even` sleeps between two attempts.
 const EVEN_WAIT_MS: u32 = 1;
 
-/// Opens a connection under those settings; fails if it does not say that they are in force.
+/// Opens a connection with those settings; fails if they are not in force.
 pub(super) fn open(path: &Path, settings: &Settings) -> TargetResult<Connection> {
     let set = try_open(path, settings).map_err(|error| outside(&error, "open", path))?;
     verify(&set, path, settings)?;
@@ -19,7 +19,7 @@ pub(super) fn open(path: &Path, settings: &Settings) -> TargetResult<Connection>
 }
 
 fn try_open(path: &Path, settings: &Settings) -> rusqlite::Result<Connection> {
-    // Each connection stays on one thread, so SQLite need not guard it by a mutex.
+    // Each connection stays on one thread, so SQLite need not guard it with a mutex.
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
         | OpenFlags::SQLITE_OPEN_CREATE
         | OpenFlags::SQLITE_OPEN_NO_MUTEX;
@@ -28,11 +28,11 @@ fn try_open(path: &Path, settings: &Settings) -> rusqlite::Result<Connection> {
     match settings.wait {
         Wait::Sqlite => connection.busy_timeout(Duration::from_millis(timeout_ms.into()))?,
         Wait::Even => connection.busy_handler(Some(move |tries: i32| {
-            let goes_on = (tries as u32).saturating_mul(EVEN_WAIT_MS) < timeout_ms;
-            if goes_on {
+            let retries = (tries as u32).saturating_mul(EVEN_WAIT_MS) < timeout_ms;
+            if retries {
                 thread::sleep(Duration::from_millis(EVEN_WAIT_MS.into()));
             }
-            goes_on
+            retries
         }))?,
     }
     for pragma in pragmas(settings) {
@@ -41,8 +41,8 @@ fn try_open(path: &Path, settings: &Settings) -> rusqlite::Result<Connection> {
     Ok(connection)
 }
 
-/// What is set on each connection, in order: the page size before the journal mode, which writes the first
-/// page of a new database.
+/// The statements for each connection, in order: the page size precedes the journal mode, which writes
+/// the first page of a new database.
 pub(super) fn pragmas(settings: &Settings) -> Vec<String> {
     let mut pragmas = vec![
         // Before the journal mode, which takes locks that are kept.
@@ -58,13 +58,13 @@ pub(super) fn pragmas(settings: &Settings) -> Vec<String> {
     pragmas
 }
 
-/// The level that a connection says is in force.
+/// The synchronous level that a connection reports.
 pub(super) fn synchronous_of(connection: &Connection) -> rusqlite::Result<Option<Synchronous>> {
     let number = connection.pragma_query_value(None, "synchronous", |row| row.get(0))?;
     Ok(Synchronous::from_number(number))
 }
 
-/// The journal mode that a connection says is in force, in SQLite's word.
+/// The journal mode that a connection reports, in SQLite's word.
 pub(super) fn journal_of(connection: &Connection) -> rusqlite::Result<String> {
     connection.pragma_query_value(None, "journal_mode", |row| row.get(0))
 }
@@ -77,7 +77,7 @@ fn verify(connection: &Connection, path: &Path, settings: &Settings) -> TargetRe
         return Ok(());
     }
     let what = format!(
-        "SQLite was asked for synchronous={} and journal_mode={} on {}, but says {} and {journal}",
+        "synchronous={} and journal_mode={} were set on {}, but SQLite reports {} and {journal}",
         settings.synchronous.name(),
         settings.journal.word(),
         path.display(),

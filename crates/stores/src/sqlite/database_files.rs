@@ -1,12 +1,12 @@
-//! The files of a store: claimed before anything is written, refused if they are not ours, removed.
+//! The files of a store: claimed before anything is written, refused if they are unmanaged, removed.
 //!
-//! Ours is a database whose header carries [`APPLICATION_ID`], or a private directory that did not
-//! exist before. Invariants:
-//! 1. Whoever holds the lock file's lock, and only he, makes or removes the files beside it.
-//! 2. A file that is there and not ours is neither opened by SQLite (which could roll back a journal
-//!    in it) nor changed.
-//! 3. What was not claimed is not removed.
-//! 4. Whoever claims a private place removes those that ended processes have left beside it.
+//! A database is managed if its header has [`APPLICATION_ID`], or if it is in a private directory that
+//! did not exist before. Invariants:
+//! 1. Only the holder of the lock file's lock creates or removes the other files.
+//! 2. An existing unmanaged file is neither opened by SQLite (which could roll back a journal in it) nor
+//!    changed.
+//! 3. Unclaimed files are not removed.
+//! 4. Claiming a private directory removes those next to it that ended processes have left.
 
 use crate::file_lock::FileLock;
 use crate::path::{self, delete, failed};
@@ -16,31 +16,31 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use syncline_contract::{Failure, FailureKind, TargetResult};
 
-/// Marks a database as ours, at byte 68 of its header: the letters `SyLn`.
+/// Marks a database as managed, at byte 68 of its header: the letters `SyLn`.
 pub(super) const APPLICATION_ID: i32 = i32::from_be_bytes(*b"SyLn");
 
 const MAGIC: &[u8; 16] = b"SQLite format 3\0";
 const APPLICATION_ID_AT: usize = 68;
 
-/// What SQLite makes beside a database.
-const BESIDE: [&str; 3] = ["-wal", "-shm", "-journal"];
+/// The suffixes of the files that SQLite creates with a database.
+const SUFFIXES: [&str; 3] = ["-wal", "-shm", "-journal"];
 
-/// Where a store stands.
+/// The files of a store.
 #[derive(Debug)]
 pub(super) struct DatabaseFiles {
     database: PathBuf,
-    /// The directory that is made for this store alone and goes with it.
+    /// The directory that is created for this store only and removed with it.
     private: Option<PathBuf>,
     claimed: Mutex<Option<FileLock>>,
 }
 
 impl DatabaseFiles {
-    /// At a path of the user's choice.
+    /// At a path that the user chose.
     pub(super) fn at(database: PathBuf) -> DatabaseFiles {
         DatabaseFiles { database, private: None, claimed: Mutex::new(None) }
     }
 
-    /// In a private directory, to be made.
+    /// In a private directory, to be created.
     pub(super) fn private(directory: PathBuf) -> DatabaseFiles {
         DatabaseFiles {
             database: directory.join("store.db"),
@@ -54,31 +54,31 @@ impl DatabaseFiles {
         &self.database
     }
 
-    /// The directory of the database and its log: with a private store, the one it is made in, which
-    /// stands before and after the run.
+    /// The directory of the database and its log; for a private store its parent, which exists before
+    /// and after the run.
     pub(super) fn directory(&self) -> PathBuf {
         let inside = self.private.as_deref().unwrap_or(&self.database);
         inside.parent().unwrap_or(Path::new("/")).to_owned()
     }
 
-    /// Refuses a database that [`DatabaseFiles::claim`] would find to be somebody else's; touches nothing.
-    pub(super) fn look(&self) -> TargetResult<()> {
-        self.refuse_foreign()
+    /// Refuses a database that [`DatabaseFiles::claim`] would refuse; changes nothing.
+    pub(super) fn check(&self) -> TargetResult<()> {
+        self.refuse_unmanaged()
     }
 
-    /// Makes the place ours and empty, or says why not. Claiming again empties it again.
+    /// Claims and empties the path, or returns why not. Claiming again empties it again.
     pub(super) fn claim(&self) -> TargetResult<()> {
         let mut claimed = self.claimed();
         if claimed.is_none() {
             if let Some(directory) = &self.private {
                 sweep(directory);
-                fs::create_dir(directory).map_err(|error| failed("make", directory, &error))?;
+                fs::create_dir(directory).map_err(|error| failed("create", directory, &error))?;
             }
             *claimed = Some(self.lock().inspect_err(|_| self.undo_directory())?);
         }
-        let emptied = self.refuse_foreign().and_then(|()| self.delete_store());
+        let emptied = self.refuse_unmanaged().and_then(|()| self.delete_store());
         if emptied.is_err() {
-            // Nothing of ours stands here but the lock file and, if private, its directory.
+            // Only the lock file and, if private, its directory were made by this store.
             let unlocked = delete(&self.lock_path());
             self.undo_directory();
             *claimed = None;
@@ -87,8 +87,8 @@ impl DatabaseFiles {
         Ok(())
     }
 
-    /// Makes a database of ours that is there ours to use, as it is; false, and nothing claimed, if none
-    /// is there. Refuses what is not ours.
+    /// Claims an existing managed database unchanged; false, and nothing claimed, if there is none.
+    /// Refuses any other.
     pub(super) fn adopt(&self) -> TargetResult<bool> {
         let mut claimed = self.claimed();
         *claimed = None;
@@ -96,7 +96,7 @@ impl DatabaseFiles {
             return Ok(false);
         }
         let lock = self.lock()?;
-        if let Err(refused) = self.refuse_foreign() {
+        if let Err(refused) = self.refuse_unmanaged() {
             delete(&self.lock_path())?;
             return Err(refused);
         }
@@ -104,8 +104,8 @@ impl DatabaseFiles {
         Ok(true)
     }
 
-    /// Leaves a claimed place to whoever claims or adopts it next.
-    pub(super) fn let_go(&self) -> TargetResult<()> {
+    /// Releases a claimed database for a later claim or adoption.
+    pub(super) fn release(&self) -> TargetResult<()> {
         let mut claimed = self.claimed();
         if claimed.is_some() {
             delete(&self.lock_path())?;
@@ -114,12 +114,12 @@ impl DatabaseFiles {
         Ok(())
     }
 
-    /// True if it goes with its target.
+    /// True if it is removed with its target.
     pub(super) fn is_private(&self) -> bool {
         self.private.is_some()
     }
 
-    /// Removes every file of a claimed place; without a claim, nothing.
+    /// Removes every file of a claimed database; without a claim, nothing.
     pub(super) fn remove(&self) -> TargetResult<()> {
         let mut claimed = self.claimed();
         if claimed.is_none() {
@@ -139,13 +139,13 @@ impl DatabaseFiles {
     }
 
     fn lock_path(&self) -> PathBuf {
-        beside(&self.database, "-syncline-lock")
+        with_suffix(&self.database, "-syncline-lock")
     }
 
-    /// Takes the lock file's lock.
+    /// Takes the lock on the lock file.
     fn lock(&self) -> TargetResult<FileLock> {
         let path = self.lock_path();
-        let lock = FileLock::at(&path).map_err(|error| failed("make", &path, &error))?;
+        let lock = FileLock::at(&path).map_err(|error| failed("create", &path, &error))?;
         lock.ok_or_else(|| {
             let what = format!("{} is in use by another run", self.database.display());
             Failure::new(FailureKind::Storage, what)
@@ -154,58 +154,56 @@ impl DatabaseFiles {
 
     fn undo_directory(&self) {
         if let Some(directory) = &self.private {
-            // It was made a moment ago and is empty; if someone put a file there, it stays.
+            // It was created a moment ago and is empty; if it has a file by now, it stays.
             drop(fs::remove_dir(directory));
         }
     }
 
-    fn refuse_foreign(&self) -> TargetResult<()> {
+    fn refuse_unmanaged(&self) -> TargetResult<()> {
         let path = &self.database;
         let refused = |what: &str| {
-            let what = format!(
-                "{} {what}; name a path that is free, or remove it yourself",
-                path.display()
-            );
+            let what =
+                format!("{} {what}; name an unused path, or remove it yourself", path.display());
             Err(Failure::new(FailureKind::Storage, what))
         };
         match fs::symlink_metadata(path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                match BESIDE.iter().find(|suffix| beside(path, suffix).exists()) {
+                match SUFFIXES.iter().find(|suffix| with_suffix(path, suffix).exists()) {
                     Some(suffix) => refused(&format!(
-                        "is not there, but {} is, which belongs to another database",
-                        beside(path, suffix).display()
+                        "does not exist, but {} does, which belongs to another database",
+                        with_suffix(path, suffix).display()
                     )),
                     None => Ok(()),
                 }
             }
-            Err(error) => Err(failed("look at", path, &error)),
-            Ok(about) if !about.is_file() => refused("is there and is not a file"),
+            Err(error) => Err(failed("read", path, &error)),
+            Ok(about) if !about.is_file() => refused("exists and is not a file"),
             Ok(_) if is_ours(path).map_err(|error| failed("read", path, &error))? => Ok(()),
-            Ok(_) => refused("is there and was not made by syncline"),
+            Ok(_) => refused("exists and was not made by syncline"),
         }
     }
 
     fn delete_store(&self) -> TargetResult<()> {
-        // The database goes last: while it stands, what lies beside it is known to be ours.
-        for suffix in BESIDE {
-            delete(&beside(&self.database, suffix))?;
+        // The database is deleted last: while it exists, it shows that its other files are managed.
+        for suffix in SUFFIXES {
+            delete(&with_suffix(&self.database, suffix))?;
         }
         delete(&self.database)
     }
 }
 
 impl Drop for DatabaseFiles {
-    /// A private store goes with its target, also when a panic is what ends it: nobody knows its name.
+    /// Removes a private store with its target, also after a panic: its name is not known outside.
     fn drop(&mut self) {
         if self.private.is_some() {
-            // There is nobody left to tell; whoever wants to know removes it before.
+            // The error has no receiver here; a caller that needs it removes the store before.
             drop(self.remove());
         }
     }
 }
 
-/// Removes private stores that ended processes have left beside a directory. One that is locked, or holds
-/// what is not ours, stays.
+/// Removes private stores next to a directory that ended processes have left. One that is locked, or
+/// contains files of others, is kept.
 fn sweep(directory: &Path) {
     for path in path::abandoned(directory, "sqlite") {
         let left = DatabaseFiles {
@@ -214,23 +212,23 @@ fn sweep(directory: &Path) {
             claimed: Mutex::new(None),
         };
         let known = |path: &Path| {
-            let mut known = BESIDE.iter().map(|suffix| beside(&left.database, suffix));
+            let mut known = SUFFIXES.iter().map(|suffix| with_suffix(&left.database, suffix));
             path == left.database || path == left.lock_path() || known.any(|one| path == one)
         };
         let entries = fs::read_dir(&path).into_iter().flatten();
         let mut paths = entries.map(|entry| entry.map(|entry| entry.path()));
         let is_ours = paths.all(|path| path.is_ok_and(|path| known(&path)));
         if is_ours && left.adopt().is_ok_and(|is_there| is_there) {
-            // What cannot be removed is tried again by the next run.
+            // If it cannot be removed, the next run tries again.
             drop(left.remove());
         } else {
-            // Of an empty one nothing else is left.
+            // An empty one has only its directory.
             drop(fs::remove_dir(&path));
         }
     }
 }
 
-fn beside(database: &Path, suffix: &str) -> PathBuf {
+fn with_suffix(database: &Path, suffix: &str) -> PathBuf {
     let mut path = database.as_os_str().to_owned();
     path.push(suffix);
     PathBuf::from(path)
@@ -255,10 +253,11 @@ mod tests {
 
     // A.F1
     #[test]
-    fn a_database_that_an_ended_process_has_left_is_swept_unless_it_is_used_or_not_ours() {
+    fn leftovers_of_ended_processes_are_removed_unless_used_or_unmanaged() {
         let folder = tempfile::tempdir().unwrap();
-        let [empty, full, used, strange] = [(); 4].map(|()| left(folder.path(), "sqlite", ended()));
-        for path in [&full, &used, &strange] {
+        let [empty, full, used, unmanaged] =
+            [(); 4].map(|()| left(folder.path(), "sqlite", ended()));
+        for path in [&full, &used, &unmanaged] {
             let mut header = vec![0; 100];
             header[..MAGIC.len()].copy_from_slice(MAGIC);
             header[68..72].copy_from_slice(&APPLICATION_ID.to_be_bytes());
@@ -266,13 +265,13 @@ mod tests {
             fs::write(path.join("store.db-wal"), "").unwrap();
             fs::write(path.join("store.db-syncline-lock"), "").unwrap();
         }
-        fs::write(strange.join("letter"), "theirs").unwrap();
+        fs::write(unmanaged.join("letter"), "theirs").unwrap();
         let lock = File::open(used.join("store.db-syncline-lock")).unwrap();
         lock.try_lock().unwrap();
         let place = DatabaseFiles::private(folder.path().join(".syncline-sqlite-private"));
         place.claim().unwrap();
         assert!(!empty.exists() && !full.exists());
-        assert!(used.join("store.db").exists() && strange.join("store.db").exists());
-        assert!(strange.join("letter").exists());
+        assert!(used.join("store.db").exists() && unmanaged.join("store.db").exists());
+        assert!(unmanaged.join("letter").exists());
     }
 }

@@ -1,7 +1,7 @@
-//! What a run executes on the database, for `--dry-run` and for the record.
+//! The statements that a run executes on the database, for `--dry-run` and for the record.
 //!
-//! The texts are those that the target executes: the schema's and the operations' from `sql`, the settings'
-//! from `connection`, what begins and ends a transaction from `execute`.
+//! The texts are those that the target executes: the schema's and the operations' from `sql`, the
+//! settings' from `connection`, BEGIN and COMMIT from `execute`.
 
 use super::connection::pragmas;
 use super::database_files::APPLICATION_ID;
@@ -15,10 +15,10 @@ pub(super) fn mark() -> String {
     format!("PRAGMA application_id={APPLICATION_ID}")
 }
 
-/// All statements of a plan; `private` if the whole directory goes with the run.
+/// All statements of a plan; `private` means that the whole directory is removed with the run.
 pub(super) fn of(plan: &Plan, settings: &Settings, private: bool) -> DryRunPlan {
     let mut set = pragmas(settings);
-    // SQLite has no statement for a handler; its own is set by this call.
+    // SQLite has no statement for a busy handler; its own is set by this call.
     if settings.wait == Wait::Sqlite {
         set.insert(0, format!("sqlite3_busy_timeout({})", settings.busy_timeout_ms));
     }

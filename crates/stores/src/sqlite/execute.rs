@@ -1,4 +1,4 @@
-//! A connection that knows the plan: an operation's values in, its rows out.
+//! A connection with the plan's statements: an operation's values in, its rows out.
 
 use super::connection;
 use super::failure::{outside, stop};
@@ -14,7 +14,7 @@ use syncline_contract::{
     TableId, TargetResult, Value,
 };
 
-/// A statement that starts or ends something.
+/// A statement that starts or ends a transaction or a savepoint.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Control {
     /// Starts a transaction that takes its locks when it needs them.
@@ -23,13 +23,13 @@ pub(super) enum Control {
     BeginImmediate,
     /// Commits.
     Commit,
-    /// Undoes the transaction.
+    /// Rolls the transaction back.
     Rollback,
-    /// Starts a part that can be undone alone.
+    /// Starts a savepoint, which can be rolled back alone.
     Savepoint,
-    /// Ends such a part, keeping what it did.
+    /// Ends a savepoint and keeps its changes.
     Release,
-    /// Undoes such a part, leaving it open.
+    /// Rolls a savepoint back and leaves it open.
     RollbackTo,
 }
 
@@ -51,20 +51,20 @@ impl Control {
     }
 }
 
-/// What an operation needs beside its statement.
+/// An operation with its prepared statement.
 #[derive(Debug)]
 struct Compiled {
     operation: Operation,
-    /// None of a user's statement that names what is not there yet, until it is used: a script may make
-    /// its tables itself.
+    /// `None` for a user's statement that names a table which does not exist yet, until it is used: a
+    /// script may create its tables itself.
     statement: Option<usize>,
     /// The kinds of its parameters, for the scales of decimals.
     parameters: Vec<Kind>,
-    /// The kinds of its answer's columns; empty for a write and for a statement of a user's.
+    /// The kinds of its answer's columns; empty for a write and for a user's statement.
     answer: Vec<Kind>,
-    /// True if it answers rows.
+    /// True if it returns rows.
     answers: bool,
-    /// True if it changes one row by key, which must be there.
+    /// True if it changes one row by key, which must exist.
     changes_one: bool,
 }
 
@@ -128,7 +128,7 @@ impl Connected {
     fn prepare_late(&mut self, id: OperationId) -> Result<usize, Stop> {
         let compiled = &mut self.operations[id.0];
         let Action::Statement { text, .. } = &compiled.operation.action else {
-            unreachable!("only a user's statements wait for their tables")
+            unreachable!("only a user's statements are prepared late")
         };
         match self.prepared.prepare(text) {
             Ok(statement) => {
@@ -148,19 +148,19 @@ impl Connected {
         prepared.map_err(|error| outside(&error, &doing(), &self.path))
     }
 
-    /// True if the operations of a plan are those prepared here.
+    /// True if the prepared operations are those of a plan.
     pub(super) fn serves(&self, plan: &Plan) -> bool {
         let own = self.operations.iter().map(|compiled| &compiled.operation);
         own.eq(plan.operations())
     }
 
-    /// True outside transactions; SQLite also ends one by itself after some errors.
+    /// True outside of transactions; SQLite also ends one by itself after some errors.
     #[inline]
     pub(super) fn is_autocommit(&self) -> bool {
         self.prepared.connection().is_autocommit()
     }
 
-    /// Starts or ends a transaction or a part of one.
+    /// Starts or ends a transaction or a savepoint.
     #[inline]
     pub(super) fn control(&mut self, control: Control) -> Result<(), Stop> {
         let statement = self.controls[control as usize];
@@ -174,7 +174,7 @@ impl Connected {
         })
     }
 
-    /// Executes an operation; a read's answer goes to the end of the replies. `whole` says that the
+    /// Executes an operation; a read's answer is appended to the replies. `whole` means that the
     /// operation is its own transaction.
     #[inline]
     pub(super) fn run(
@@ -190,7 +190,9 @@ impl Connected {
         };
         let compiled = &self.operations[id.0];
         if bad_scale(&compiled.parameters, values) {
-            return Err(compiled.refused(id, "was given a decimal of another scale"));
+            return Err(
+                compiled.refused(id, "received a decimal whose scale differs from the plan's")
+            );
         }
         let done = self.prepared.with(statement, |statement| {
             bind(statement, values)?;
@@ -204,7 +206,7 @@ impl Connected {
         });
         match done {
             Ok(0) if compiled.changes_one => {
-                Err(compiled.refused(id, "changed no row where its key names one"))
+                Err(compiled.refused(id, "changed no row where its key identifies one"))
             }
             Ok(_) => Ok(()),
             Err(error) => {
@@ -219,7 +221,7 @@ impl Connected {
         }
     }
 
-    /// The names of the columns that an operation answers.
+    /// The names of the columns that an operation returns.
     pub(super) fn columns(&self, id: OperationId) -> Vec<String> {
         let statement = self.operations[id.0].statement;
         statement.map_or_else(Vec::new, |statement| self.prepared.columns(statement))
@@ -230,7 +232,7 @@ impl Connected {
         self.control(Control::BeginImmediate)?;
         let loaded = self.load_rows(table, batch).and_then(|()| self.control(Control::Commit));
         if loaded.is_err() && !self.is_autocommit() {
-            // The load's own error says what happened; one of the rollback would only hide it.
+            // The load's own error is the one to report; one of the rollback would only hide it.
             drop(self.control(Control::Rollback));
         }
         loaded
@@ -240,7 +242,7 @@ impl Connected {
         let Loading { statement, columns } = &self.loads[table.0];
         for row in batch.iter() {
             if row.values().zip(columns).any(|(value, kind)| other_scale(value, *kind)) {
-                let what = "a row to be loaded holds a decimal of another scale than its column";
+                let what = "a row to load holds a decimal whose scale differs from its column's";
                 return Err(Failure::new(FailureKind::Statement, what).into());
             }
             let done = self.prepared.with(*statement, |statement| {
@@ -276,7 +278,7 @@ fn compiled(plan: &Plan, operation: &Operation, statement: Option<usize>) -> Com
     }
 }
 
-/// A parameter as SQLite takes it: decimals by their units, times by their microseconds.
+/// A parameter for SQLite: decimals as their units, times as their microseconds.
 struct Bound<'a>(Value<'a>);
 
 impl ToSql for Bound<'_> {
@@ -316,21 +318,21 @@ fn read(
     Ok(answer.len())
 }
 
-/// Fills in an answer of which only SQLite knows the columns.
+/// Fills in an answer whose columns only SQLite knows.
 fn read_any(statement: &mut Statement<'_>, replies: &mut Replies) -> rusqlite::Result<usize> {
     let columns = statement.column_count();
     let answer = replies.push(columns);
     let mut rows = statement.raw_query();
     while let Some(row) = rows.next()? {
         for position in 0..columns {
-            // A cell of no special kind says itself what it is.
+            // With this kind, the cell's own type decides.
             answer.push(value(row.get_ref(position)?, Kind::Int));
         }
     }
     Ok(answer.len())
 }
 
-/// A cell as the plan declares it; one of another type as it is, for the transaction to refuse.
+/// A cell as the plan declares it; one of another type unchanged, and the transaction refuses it.
 #[inline]
 fn value(cell: ValueRef<'_>, kind: Kind) -> Value<'_> {
     match (cell, kind) {
@@ -405,7 +407,7 @@ mod tests {
     }
 
     #[test]
-    fn a_full_store_is_a_full_disk_that_names_operation_and_file() {
+    fn a_full_store_fails_as_a_full_disk_with_operation_and_file() {
         let folder = tempfile::tempdir().unwrap();
         let mut connected = connected(&folder);
         let limited = connected.prepared.connection();
@@ -421,7 +423,7 @@ mod tests {
         let kept = connected.prepared.connection().query_row(count, [], |row| row.get::<_, i64>(0));
         assert_eq!(kept, Ok(inserted));
         assert!(connected.is_autocommit());
-        // With room again it goes on.
+        // With space again, writes succeed.
         let unlimited = connected.prepared.connection();
         unlimited.pragma_update_and_check(None, "max_page_count", 2000, |_| Ok(())).unwrap();
         connected.control(Control::BeginImmediate).unwrap();
@@ -430,7 +432,7 @@ mod tests {
     }
 
     #[test]
-    fn a_decimal_of_another_scale_is_refused_before_it_is_stored() {
+    fn a_decimal_with_a_different_scale_is_refused() {
         let folder = tempfile::tempdir().unwrap();
         let mut connected = connected(&folder);
         let refused = insert(&mut connected, 1, 3);

@@ -1,11 +1,11 @@
-//! SQLite's result codes as stops: what is a conflict, what a failure, and of which kind.
+//! Maps SQLite's result codes to stops: conflicts, and failures with their kind.
 
 use crate::transaction_phase::TransactionPhase;
 use rusqlite::{Error, ErrorCode, ffi};
 use std::path::Path;
 use syncline_contract::{Cause, Failure, FailureKind, Stop};
 
-/// How a transaction stops on an error of SQLite.
+/// How an error of SQLite stops a transaction.
 pub(super) fn stop(error: &Error, during: TransactionPhase<'_>, path: &Path) -> Stop {
     if let Some(cause) = conflict(error) {
         return Stop::Conflict(cause);
@@ -15,8 +15,8 @@ pub(super) fn stop(error: &Error, during: TransactionPhase<'_>, path: &Path) -> 
         during,
         TransactionPhase::Commit | TransactionPhase::WholeTransaction(..) | TransactionPhase::Load
     );
-    // After an I/O error in a commit nobody knows what a later recovery will find. A full disk is
-    // another matter: SQLite rolls back, and says so.
+    // After an I/O error in a commit the outcome depends on a later recovery. With a full disk it does
+    // not: SQLite rolls back, and reports that.
     if commits && failure.kind == FailureKind::Storage {
         Stop::Unknown(Box::new(failure))
     } else {
@@ -24,7 +24,7 @@ pub(super) fn stop(error: &Error, during: TransactionPhase<'_>, path: &Path) -> 
     }
 }
 
-/// A failure outside transactions.
+/// A failure outside of transactions.
 pub(super) fn outside(error: &Error, doing: &str, path: &Path) -> Failure {
     let what = format!("SQLite could not {doing} {}: {error}", path.display());
     Failure::new(kind(error), what)
@@ -41,7 +41,7 @@ fn failure(error: &Error, during: TransactionPhase<'_>, path: &Path) -> Failure 
     during.failure(kind, "begin", what)
 }
 
-/// What was in the way, if the error is a conflict.
+/// The cause, if the error is a conflict.
 fn conflict(error: &Error) -> Option<Cause> {
     let Error::SqliteFailure(code, _) = error else {
         return None;

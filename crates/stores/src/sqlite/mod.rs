@@ -1,30 +1,33 @@
-//! SQLite, built from source into the program: by threads, each client with a connection of its own,
-//! or by a queue, all clients through one connection and one commit a pass.
+//! SQLite, built from source into the program. Either each client is a thread with its own connection,
+//! or all clients share a queue with one connection and one commit for each pass.
 //!
-//! | file | what stands in it |
+//! | file | what it holds |
 //! |---|---|
-//! | `settings.rs` | the options of the URL and what SQLite is told for them |
-//! | `database_files.rs` | the files: claimed, refused if not ours, removed |
-//! | `connection.rs` | opening a connection, setting it and reading back that it is set |
-//! | `sql.rs` | the plan as SQL text, by the common generator |
+//! | `settings.rs` | the options of the URL, and the SQLite settings for them |
+//! | `database_files.rs` | the files: claimed, refused if unmanaged, removed |
+//! | `connection.rs` | opens a connection, applies the settings and verifies them |
+//! | `dry_run.rs` | the statements that a run executes, for `--dry-run` |
+//! | `sql.rs` | the plan as SQL text, from the common generator |
 //! | `raw.rs` | a connection together with its prepared statements (the one `unsafe`) |
 //! | `execute.rs` | an operation's values in, its rows out |
-//! | `failure.rs` | SQLite's result codes as stops |
-//! | `session.rs` | a client by threads |
+//! | `failure.rs` | maps SQLite's result codes to stops |
+//! | `session.rs` | a client with its own connection |
 //! | `queue.rs` | the group commit and a client of the queue |
-//! | `target.rs` | both as targets, and what they say of themselves |
+//! | `target.rs` | both as targets, and the settings that they report |
 //!
 //! Durability: `os` is synchronous OFF (or NORMAL under WAL), `data` FULL, `full` EXTRA; `none` is
-//! `journal=memory` alone, since SQLite always hands its writes to the operating system. Each connection
-//! reads its settings back before it is used, because synchronous belongs to the connection, not to the file.
+//! `journal=memory` only, since SQLite always passes its writes to the operating system. Each
+//! connection reads its settings back before it is used, because synchronous belongs to the connection,
+//! not to the file.
 //!
 //! Transactions: a single operation runs in SQLite's autocommit, so that it is committed when its
 //! `send` returns; a read-only transaction runs under BEGIN, any other under BEGIN IMMEDIATE: one that
-//! starts reading and then writes would be refused by a writer in between without any waiting.
+//! reads first and then writes would be refused without waiting if another writer came in between.
 //!
 //! Waiting: SQLite's own busy handler sleeps 1, 2, 5, 10, 15, 20, 25, 25, 25, 50, 50 and then 100 ms
-//! between tries, so who waits longer tries less often, and many threads starve some of their number.
-//! That is what a program gets that sets a busy time-out, hence the default here; `wait=even` tries
+//! between attempts, so a client that waits longer tries less often, and with many threads some starve.
+//! Programs that set a busy time-out get this handler, so it is the default here; `wait=even` tries
+//! each millisecond instead. The reported settings show which one is used.
 //! each millisecond instead. Evidence says which.
 
 mod connection;

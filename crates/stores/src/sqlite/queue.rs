@@ -1,25 +1,25 @@
 //! The queue: one connection for all clients of a worker, one COMMIT for all that are ready.
 //!
-//! States of the one connection, and who moves between them:
+//! States of the connection, and the transitions between them:
 //!
-//! | state | means | left by |
+//! | state | meaning | left by |
 //! |---|---|---|
 //! | idle | no transaction is open | the first operation of a client: BEGIN IMMEDIATE |
 //! | running | one client's transaction, inside a savepoint (a single operation needs none) | its commit: RELEASE; its abort: ROLLBACK TO |
-//! | gathered | clients wait whose transactions are released | the next client, or the end of the pass: COMMIT |
+//! | gathered | clients wait whose savepoints are released | the next client, or the end of the pass: COMMIT |
 //!
 //! Invariants:
 //! 1. At most one client's transaction is running. A second one that would start meanwhile is a
 //!    conflict (`locked`): its work would become part of the other's savepoint.
-//! 2. A client is told of its commit only by the COMMIT that held it, or by the error that ended the
-//!    whole group: SQLite undoes everything open after some errors.
-//! 3. The COMMIT never runs while a client's transaction is running; it then comes with that one's
-//!    end.
+//! 2. A client's commit completes only with the COMMIT that included it, or with the error that ended
+//!    the whole group: SQLite rolls back everything after some errors.
+//! 3. The COMMIT never runs while a client's transaction is running; it then follows the end of that
+//!    transaction.
 //! 4. A client that reads what an earlier one of the group wrote commits in the same COMMIT, so the
 //!    order of transactions is the order of their savepoints.
 
 use super::execute::{Connected, Control};
-use super::session::nothing_asked;
+use super::session::no_operation_pending;
 use super::settings::Settings;
 use std::cell::RefCell;
 use std::future::poll_fn;
@@ -44,7 +44,7 @@ impl QueueWorker {
         QueueWorker { path, settings, group: Rc::default() }
     }
 
-    /// A session on the worker's connection, which the first session of a plan opens.
+    /// Opens a session on the worker's connection, which the first session of a plan opens.
     pub(super) fn connect(&self, plan: &Plan) -> TargetResult<QueueSession> {
         let mut group = self.group.borrow_mut();
         match &group.connected {
@@ -62,7 +62,7 @@ impl QueueWorker {
             group: Rc::clone(&self.group),
             member: Rc::default(),
             replies: Replies::default(),
-            shape: AccessPattern::Single,
+            pattern: AccessPattern::Single,
             running: false,
         })
     }
@@ -75,32 +75,32 @@ impl Worker for QueueWorker {
     }
 }
 
-/// A client's seat in the group.
+/// A client's membership in the group.
 #[derive(Debug, Default)]
 struct Member {
     fate: RefCell<Fate>,
 }
 
-/// What became of a member's commit.
+/// The state of a member's commit.
 #[derive(Debug, Default)]
 enum Fate {
-    /// It does not wait.
+    /// No commit is pending.
     #[default]
-    Away,
+    Idle,
     /// It waits for the group's COMMIT.
     Waits(Option<Waker>),
     /// The group has ended.
-    Told(Result<(), Stop>),
+    Ended(Result<(), Stop>),
 }
 
-/// The one connection and those who wait for its COMMIT.
+/// The connection and the members that wait for its COMMIT.
 #[derive(Debug, Default)]
 struct Group {
     connected: Option<Connected>,
     /// True while a client's transaction is running.
     running: bool,
-    /// True if a pass ended while one was running (invariant 3).
-    overdue: bool,
+    /// True if a pass ended while a transaction was running (invariant 3).
+    commit_due: bool,
     waiting: Vec<Rc<Member>>,
 }
 
@@ -111,14 +111,14 @@ impl Group {
 
     /// Starts a client's transaction, and the group's if it is the first.
     #[inline]
-    fn start(&mut self, shape: AccessPattern) -> Result<(), Stop> {
+    fn start(&mut self, pattern: AccessPattern) -> Result<(), Stop> {
         if self.running {
             return Err(Stop::Conflict(Cause::Locked));
         }
         if self.connected().is_autocommit() {
             self.connected().control(Control::BeginImmediate)?;
         }
-        if shape != AccessPattern::Single {
+        if pattern != AccessPattern::Single {
             self.connected().control(Control::Savepoint)?;
         }
         self.running = true;
@@ -136,58 +136,58 @@ impl Group {
         if let Err(stop) = &done
             && self.connected().is_autocommit()
         {
-            // SQLite has undone the whole group, not this statement alone.
-            self.tell(Err(stop));
+            // SQLite has rolled back the whole group, not only this statement.
+            self.complete_all(Err(stop));
         }
         done
     }
 
-    /// Ends a client's transaction and seats it among those who wait.
+    /// Ends a client's transaction and adds it to the waiting members.
     #[inline]
-    fn release(&mut self, shape: AccessPattern, member: &Rc<Member>) -> Result<(), Stop> {
-        if shape != AccessPattern::Single {
+    fn release(&mut self, pattern: AccessPattern, member: &Rc<Member>) -> Result<(), Stop> {
+        if pattern != AccessPattern::Single {
             self.connected().control(Control::Release)?;
         }
         self.running = false;
         member.fate.replace(Fate::Waits(None));
         self.waiting.push(Rc::clone(member));
-        self.commit_if_overdue();
+        self.commit_if_due();
         Ok(())
     }
 
-    /// Undoes a client's running transaction.
-    fn undo(&mut self, shape: AccessPattern) {
+    /// Rolls back a client's running transaction.
+    fn undo(&mut self, pattern: AccessPattern) {
         self.running = false;
-        if shape != AccessPattern::Single && !self.connected().is_autocommit() {
+        if pattern != AccessPattern::Single && !self.connected().is_autocommit() {
             let undone = self
                 .connected()
                 .control(Control::RollbackTo)
                 .and_then(|()| self.connected().control(Control::Release));
             if let Err(stop) = undone {
-                // What cannot be undone alone must not be committed with the others.
+                // A transaction that cannot be rolled back alone must not be committed with the others.
                 self.rollback();
-                self.tell(Err(&stop));
+                self.complete_all(Err(&stop));
             }
         }
-        self.commit_if_overdue();
+        self.commit_if_due();
     }
 
     #[inline]
     fn pass_ended(&mut self) {
         if self.running {
-            self.overdue = true;
+            self.commit_due = true;
         } else {
             self.commit();
         }
     }
 
-    fn commit_if_overdue(&mut self) {
-        if std::mem::take(&mut self.overdue) {
+    fn commit_if_due(&mut self) {
+        if std::mem::take(&mut self.commit_due) {
             self.commit();
         }
     }
 
-    /// Commits what is open and tells everyone who waits.
+    /// Commits the open group and completes all waiting members.
     fn commit(&mut self) {
         let Some(connected) = &mut self.connected else {
             return;
@@ -199,27 +199,27 @@ impl Group {
         if committed.is_err() {
             self.rollback();
         }
-        self.tell(committed.as_ref().copied());
+        self.complete_all(committed.as_ref().copied());
     }
 
     fn rollback(&mut self) {
         if !self.connected().is_autocommit() {
-            // If it fails the transaction stays open and the next statement says so.
+            // If it fails, the transaction stays open and the next statement returns an error.
             drop(self.connected().control(Control::Rollback));
         }
     }
 
-    /// Tells everyone who waits how the group ended.
-    fn tell(&mut self, ended: Result<(), &Stop>) {
+    /// Completes all waiting members with the result of the group.
+    fn complete_all(&mut self, ended: Result<(), &Stop>) {
         for member in self.waiting.drain(..) {
-            let told = ended.map_err(copied);
-            if let Fate::Waits(Some(waker)) = member.fate.replace(Fate::Told(told)) {
+            let result = ended.map_err(copied);
+            if let Fate::Waits(Some(waker)) = member.fate.replace(Fate::Ended(result)) {
                 waker.wake();
             }
         }
     }
 
-    /// Loads rows in a transaction of its own, after the group that is open.
+    /// Loads rows in a transaction of its own, after the open group.
     fn load(&mut self, table: TableId, batch: &Rows) -> Result<(), Stop> {
         if self.running {
             return Err(Stop::Conflict(Cause::Locked));
@@ -229,7 +229,7 @@ impl Group {
     }
 }
 
-/// The same stop for another member of the group.
+/// Copies a stop for another member of the group.
 fn copied(stop: &Stop) -> Stop {
     let boxed = |failure: &Failure| {
         Box::new(Failure {
@@ -246,13 +246,13 @@ fn copied(stop: &Stop) -> Stop {
     }
 }
 
-/// A client of the queue. Dropping it undoes what it has running.
+/// A client of the queue. Dropping it rolls back its running transaction.
 #[derive(Debug)]
 pub struct QueueSession {
     group: Rc<RefCell<Group>>,
     member: Rc<Member>,
     replies: Replies,
-    shape: AccessPattern,
+    pattern: AccessPattern,
     /// True while this client's transaction is the running one.
     running: bool,
 }
@@ -260,16 +260,16 @@ pub struct QueueSession {
 impl QueueSession {
     fn undo(&mut self) {
         if std::mem::take(&mut self.running) {
-            self.group.borrow_mut().undo(self.shape);
+            self.group.borrow_mut().undo(self.pattern);
         }
     }
 }
 
 impl Session for QueueSession {
     #[inline]
-    fn begin(&mut self, shape: AccessPattern) {
+    fn begin(&mut self, pattern: AccessPattern) {
         self.undo();
-        self.shape = shape;
+        self.pattern = pattern;
         self.replies.clear();
     }
 
@@ -277,7 +277,7 @@ impl Session for QueueSession {
     fn send(&mut self, operation: OperationId, values: &[Value<'_>]) -> Result<(), Stop> {
         let mut group = self.group.borrow_mut();
         if !self.running {
-            group.start(self.shape)?;
+            group.start(self.pattern)?;
             self.running = true;
         }
         group.run(operation, values, &mut self.replies)
@@ -285,19 +285,19 @@ impl Session for QueueSession {
 
     #[inline]
     async fn receive(&mut self) -> Result<&Rows, Stop> {
-        self.replies.receive().ok_or_else(nothing_asked)
+        self.replies.receive().ok_or_else(no_operation_pending)
     }
 
     async fn commit(&mut self) -> Result<(), Stop> {
         if !self.running {
             return Ok(());
         }
-        self.group.borrow_mut().release(self.shape, &self.member)?;
+        self.group.borrow_mut().release(self.pattern, &self.member)?;
         self.running = false;
         poll_fn(|context| {
             let mut fate = self.member.fate.borrow_mut();
             match std::mem::take(&mut *fate) {
-                Fate::Told(told) => Poll::Ready(told),
+                Fate::Ended(result) => Poll::Ready(result),
                 Fate::Waits(mut waker) => {
                     match &mut waker {
                         Some(waker) => waker.clone_from(context.waker()),
@@ -306,7 +306,7 @@ impl Session for QueueSession {
                     *fate = Fate::Waits(waker);
                     Poll::Pending
                 }
-                Fate::Away => unreachable!("a released member waits or is told"),
+                Fate::Idle => unreachable!("a released member waits or has a result"),
             }
         })
         .await
@@ -315,8 +315,8 @@ impl Session for QueueSession {
     async fn abort(&mut self) {
         self.undo();
         self.replies.clear();
-        // A commit that was waited for and given up keeps its old seat, to be told unheard.
-        if !matches!(*self.member.fate.borrow(), Fate::Away) {
+        // A pending commit that is given up keeps its old member, whose result is ignored.
+        if !matches!(*self.member.fate.borrow(), Fate::Idle) {
             self.member = Rc::default();
         }
     }

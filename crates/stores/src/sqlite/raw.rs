@@ -1,15 +1,14 @@
 //! A connection together with its prepared statements, which borrow from it.
 //!
 //! `rusqlite` ties a statement's lifetime to its connection's, so that safe Rust cannot hold both in
-//! one value; its own statement cache allocates and hashes at every use. Here the borrow is prolonged
-//! once, when a statement is made.
+//! one value; its own statement cache allocates and hashes at every use. Here the borrow is extended
+//! once, when a statement is created.
 //!
 //! Invariants:
-//! 1. `connection` is counted by reference and not moved, so what the statements borrow stays where
-//!    it is.
-//! 2. `statements` is declared before `connection`, hence dropped before it.
-//! 3. A statement leaves only for the length of a closure that holds for every lifetime, so that no
-//!    caller can keep it, or anything borrowed from it, for longer.
+//! 1. `connection` is reference-counted and not moved, so what the statements borrow keeps its address.
+//! 2. `statements` is declared before `connection` and therefore dropped before it.
+//! 3. A statement is accessible only within a closure that is valid forevery lifetime, so that no
+//!    caller can keep it, or anything borrowed from it, any longer.
 
 #![allow(unsafe_code, reason = "statements and their connection live in one value")]
 
@@ -24,12 +23,12 @@ pub(super) struct Prepared {
 }
 
 impl Prepared {
-    /// Around a connection, without statements.
+    /// Wraps a connection, without statements.
     pub(super) fn new(connection: Connection) -> Prepared {
         Prepared { statements: Vec::new(), connection: Rc::new(connection) }
     }
 
-    /// Prepares one more statement and answers its position.
+    /// Prepares a statement and returns its position.
     pub(super) fn prepare(&mut self, sql: &str) -> rusqlite::Result<usize> {
         // SAFETY: by invariants 1 and 2 the connection outlives every statement kept here, and by
         // invariant 3 no statement is kept elsewhere.
@@ -39,7 +38,7 @@ impl Prepared {
         Ok(self.statements.len() - 1)
     }
 
-    /// Lends a statement.
+    /// Gives a closure access to a statement.
     #[inline]
     pub(super) fn with<R>(
         &mut self,
@@ -49,7 +48,7 @@ impl Prepared {
         use_it(&mut self.statements[position])
     }
 
-    /// The names of the columns that a statement answers.
+    /// The names of the columns that a statement returns.
     pub(super) fn columns(&self, position: usize) -> Vec<String> {
         let names = self.statements[position].column_names();
         names.map(str::to_owned).collect()
@@ -82,7 +81,7 @@ mod tests {
     use rusqlite::Connection;
 
     #[test]
-    fn statements_work_after_the_whole_was_moved_and_close_with_it() {
+    fn statements_work_after_a_move_and_close_with_the_connection() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("store.db");
         let connection = Connection::open(&path).unwrap();

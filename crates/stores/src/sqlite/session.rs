@@ -1,16 +1,16 @@
-//! A client by threads: a connection of its own, on which every call blocks until it is done.
+//! A client that is a thread: its own connection, on which every call blocks until it is done.
 
 use super::execute::{Connected, Control};
 use syncline_contract::{
     AccessPattern, Failure, FailureKind, OperationId, Replies, Rows, Session, Stop, TableId, Value,
 };
 
-/// A client's connection. Closing it undoes what is open.
+/// A client's connection. Closing it rolls back an open transaction.
 #[derive(Debug)]
 pub struct SqliteSession {
     connected: Connected,
     replies: Replies,
-    shape: AccessPattern,
+    pattern: AccessPattern,
     /// True from the first operation of a transaction to its end.
     started: bool,
 }
@@ -20,14 +20,14 @@ impl SqliteSession {
         SqliteSession {
             connected,
             replies: Replies::default(),
-            shape: AccessPattern::Single,
+            pattern: AccessPattern::Single,
             started: false,
         }
     }
 
     #[inline]
     fn start(&mut self) -> Result<(), Stop> {
-        match self.shape {
+        match self.pattern {
             AccessPattern::Single | AccessPattern::AsWritten => {}
             AccessPattern::ReadOnly => self.connected.control(Control::Begin)?,
             AccessPattern::Several => self.connected.control(Control::BeginImmediate)?,
@@ -39,8 +39,8 @@ impl SqliteSession {
 
 impl Session for SqliteSession {
     #[inline]
-    fn begin(&mut self, shape: AccessPattern) {
-        self.shape = shape;
+    fn begin(&mut self, pattern: AccessPattern) {
+        self.pattern = pattern;
         self.started = false;
         self.replies.clear();
     }
@@ -50,18 +50,18 @@ impl Session for SqliteSession {
         if !self.started {
             self.start()?;
         }
-        let whole = self.shape == AccessPattern::Single;
+        let whole = self.pattern == AccessPattern::Single;
         self.connected.run(operation, values, whole, &mut self.replies)
     }
 
     #[inline]
     async fn receive(&mut self) -> Result<&Rows, Stop> {
-        self.replies.receive().ok_or_else(nothing_asked)
+        self.replies.receive().ok_or_else(no_operation_pending)
     }
 
     #[inline]
     async fn commit(&mut self) -> Result<(), Stop> {
-        match self.shape {
+        match self.pattern {
             AccessPattern::ReadOnly | AccessPattern::Several if self.started => {
                 self.connected.control(Control::Commit)?;
             }
@@ -76,7 +76,8 @@ impl Session for SqliteSession {
         self.started = false;
         self.replies.clear();
         if !self.connected.is_autocommit() {
-            // If the rollback fails the transaction stays open, and the next one's BEGIN says so.
+            // If the rollback fails, the transaction stays open, and the next one's BEGIN returns an
+            // error.
             drop(self.connected.control(Control::Rollback));
         }
     }
@@ -92,11 +93,12 @@ impl Session for SqliteSession {
 
 #[cold]
 fn left_open() -> Stop {
-    let what = "the statements began a transaction and did not end it";
+    let what =
+        "a script left a transaction open: each run of it must end the transactions that it begins";
     Failure::new(FailureKind::Statement, what).into()
 }
 
 #[cold]
-pub(super) fn nothing_asked() -> Stop {
-    Failure::new(FailureKind::Statement, "no question waits for an answer").into()
+pub(super) fn no_operation_pending() -> Stop {
+    Failure::new(FailureKind::Statement, "no operation is waiting for an answer").into()
 }

@@ -1,21 +1,21 @@
-//! The options of a `sqlite:` URL, and what SQLite is told for them.
+//! The options of a `sqlite:` URL, and the SQLite settings for them.
 
 use crate::error::Error;
 use crate::url::Listing;
 use syncline_contract::{ClientModel, Durability, OptionArgs, options, words};
 
 words! {
-    /// Where SQLite keeps what it needs to undo or redo a transaction.
+    /// Where SQLite keeps the data to undo or redo a transaction.
     pub enum Journal {
         /// A write-ahead log.
         Wal = "wal",
         /// A rollback journal, unlinked at commit.
         Delete = "delete",
-        /// A rollback journal, cut to nothing at commit.
+        /// A rollback journal, truncated at commit.
         Truncate = "truncate",
         /// A rollback journal whose header is overwritten at commit.
         Persist = "persist",
-        /// A rollback journal in the memory of the process: one that is killed in a transaction leaves a
+        /// A rollback journal in the memory of the process: a kill during a transaction leaves a
         /// damaged database.
         Memory = "memory",
     }
@@ -46,7 +46,7 @@ words! {
 }
 
 impl Synchronous {
-    /// The number that `PRAGMA synchronous` answers.
+    /// The number that `PRAGMA synchronous` returns.
     pub fn number(self) -> i64 {
         match self {
             Synchronous::Off => 0,
@@ -56,12 +56,12 @@ impl Synchronous {
         }
     }
 
-    /// The level of that number.
+    /// The level with that number.
     pub fn from_number(number: i64) -> Option<Synchronous> {
         Synchronous::ALL.into_iter().find(|level| level.number() == number)
     }
 
-    /// SQLite's name of it.
+    /// SQLite's name for it.
     pub fn name(self) -> &'static str {
         match self {
             Synchronous::Off => "OFF",
@@ -71,7 +71,7 @@ impl Synchronous {
         }
     }
 
-    /// The word for what a commit at that level promises with that journal. NORMAL is offered under WAL only,
+    /// The durability of a commit at that level with that journal. NORMAL is offered under WAL only,
     /// where it does not sync a commit.
     pub fn durability(self, journal: &str) -> Durability {
         match self {
@@ -84,33 +84,33 @@ impl Synchronous {
 }
 
 words! {
-    /// How a connection waits for another's lock.
+    /// How a connection waits for another connection's lock.
     pub enum Wait {
-        /// By SQLite's own handler, which sleeps longer after each try, up to 100 ms.
+        /// With SQLite's own handler, which sleeps longer after each attempt, up to 100 ms.
         Sqlite = "sqlite",
-        /// By trying each millisecond, however long it has waited.
+        /// With an attempt each millisecond, however long it has waited.
         Even = "even",
     }
 }
 
-/// Everything that a URL chooses but the path.
+/// All settings of a URL except the path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Settings {
-    /// By threads or by a queue.
+    /// Threads or a queue.
     pub client: ClientModel,
     /// What a commit waits for.
     pub synchronous: Synchronous,
-    /// What is written before the database file.
+    /// The journal mode.
     pub journal: Journal,
     /// How long its locks are kept.
     pub locking: Locking,
     /// How a connection waits for a lock.
     pub wait: Wait,
-    /// How long it waits in all.
+    /// The maximum total wait.
     pub busy_timeout_ms: u32,
-    /// Bytes of a page.
+    /// The size of a page, in bytes.
     pub page_bytes: u32,
-    /// Cache of a connection; none leaves SQLite's default.
+    /// The cache of a connection, in KiB; `None` leaves SQLite's default.
     pub cache_kib: Option<u32>,
     /// Pages in the write-ahead log at which a commit checkpoints.
     pub checkpoint_pages: u32,
@@ -148,7 +148,7 @@ options! {
     }
 }
 
-/// What `syncline list targets` shows.
+/// The entry in `syncline list targets`.
 pub(crate) const LISTING: &Listing = &Listing {
     name: "sqlite",
     what: "SQLite in this process, one file",
@@ -157,7 +157,7 @@ pub(crate) const LISTING: &Listing = &Listing {
 };
 
 impl Settings {
-    /// Of the options given.
+    /// From the given options.
     pub(crate) fn parse(given: &OptionArgs<'_>) -> Result<Settings, Error> {
         let chosen = Given::read(given)?;
         if chosen.client == ClientModel::Futures {
@@ -165,7 +165,7 @@ impl Settings {
         }
         if !chosen.page_bytes.is_power_of_two() {
             return Err(not_honoured(format!(
-                "page_bytes={}, since SQLite's pages are powers of two",
+                "page_bytes={}, since the sizes of SQLite's pages are powers of two",
                 chosen.page_bytes
             )));
         }
@@ -193,8 +193,8 @@ fn synchronous(given: &Given) -> Result<Synchronous, Error> {
     let Given { synchronous: asked, durability, journal, .. } = *given;
     if asked == Some(Synchronous::Normal) && !matches!(journal, Journal::Wal | Journal::Memory) {
         return Err(not_honoured(format!(
-            "synchronous=normal with journal={}: there it is neither os nor data; with journal=wal it syncs no \
-             commit",
+            "synchronous=normal with journal={}: that is neither os nor data; with journal=wal it does not sync \
+             commits",
             journal.word()
         )));
     }
@@ -207,7 +207,7 @@ fn synchronous(given: &Given) -> Result<Synchronous, Error> {
     let gives = level.durability(journal.word());
     match durability {
         Some(Durability::None) if gives != Durability::None => Err(not_honoured(
-            "durability=none: it always hands its writes to the operating system; the least is os, or none with \
+            "durability=none: SQLite always passes its writes to the operating system; use os, or none with \
              journal=memory"
                 .to_owned(),
         )),

@@ -1,7 +1,7 @@
-//! The plan as SQLite's SQL text: the common generator's, and which tables go without row numbers.
+//! The plan as SQLite's SQL text, from the common generator, and the choice of tables without rowid.
 //!
-//! A key of one integer column is the row's own number in SQLite; other keys make a table without row
-//! numbers, unless its rows may exceed a twentieth of a page, where SQLite's manual advises against that.
+//! A key of one integer column is the rowid in SQLite; other keys make a table WITHOUT ROWID, unless
+//! its rows may exceed a twentieth of a page, where SQLite's manual advises against that.
 
 use super::settings::Settings;
 use crate::sql::{SQLITE, Sql};
@@ -9,7 +9,7 @@ use syncline_contract::{Action, Column, Kind, Plan, Table};
 
 const SQL: Sql<'_> = Sql { dialect: &SQLITE, schema: None };
 
-/// The statements that make the plan's tables and indexes.
+/// The statements that create the plan's tables and indexes.
 pub(super) fn schema(plan: &Plan, settings: &Settings) -> Vec<String> {
     SQL.schema(plan, |table| {
         if without_row_numbers(table, settings.page_bytes) { " WITHOUT ROWID" } else { "" }
@@ -21,7 +21,7 @@ pub(super) fn statement(plan: &Plan, action: &Action) -> String {
     SQL.statement(plan, action).text
 }
 
-/// The statement that loads whole rows, a key given by the server included.
+/// The statement that loads whole rows, including a generated key.
 pub(super) fn load(table: &Table) -> String {
     SQL.load(table).text
 }
@@ -65,7 +65,7 @@ mod tests {
     }
 
     #[test]
-    fn tables_become_what_sqlite_keeps_best() {
+    fn tables_use_the_best_representation_in_sqlite() {
         let mut plan = Plan::new();
         stock(&mut plan);
         plan.table(Table::new("wide").text("key", 10).text("rest", 500).key(&["key"]));

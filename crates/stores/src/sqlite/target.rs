@@ -1,4 +1,4 @@
-//! SQLite as a target, by threads and by a queue, and what it says of itself.
+//! SQLite as a target, with threads and with a queue, and the settings that it reports.
 
 use super::connection::{self, journal_of, synchronous_of};
 use super::database_files::DatabaseFiles;
@@ -21,7 +21,7 @@ use syncline_contract::{
     LogLocation, Plan, ReportedSettings, Session, Setting, Target, TargetResult, Worker,
 };
 
-/// SQLite with a connection a client.
+/// SQLite with a connection for each client.
 pub type Sqlite = SqliteTarget<ConnectionPerClient>;
 
 /// SQLite with one connection for all clients.
@@ -34,17 +34,17 @@ pub struct SqliteTarget<A> {
     assignment: PhantomData<A>,
 }
 
-/// Which connection a client uses: what differs between the two targets.
+/// Which connection a client uses: the difference between the two targets.
 pub trait Assignment: Debug + Sync {
     /// A client's session.
     type Session: Session;
-    /// What the clients of a worker share.
+    /// The state that the clients of a worker share.
     type Worker: Worker;
 
-    /// The part of one worker.
+    /// Creates the state of one worker.
     fn worker(path: &Path, settings: Settings) -> Self::Worker;
 
-    /// The session of one client of that worker.
+    /// Opens the session of one client of that worker.
     fn connect(
         path: &Path,
         settings: &Settings,
@@ -73,7 +73,7 @@ impl Assignment for ConnectionPerClient {
     }
 }
 
-/// All clients of a worker have one connection.
+/// All clients of a worker share one connection.
 #[derive(Debug)]
 pub struct SharedConnection;
 
@@ -95,16 +95,16 @@ impl Assignment for SharedConnection {
     }
 }
 
-/// SQLite by the client model that a URL asks for.
+/// SQLite in the client model that a URL sets.
 #[derive(Debug)]
 pub(crate) enum OpenedSqlite {
-    /// A connection a client.
+    /// A connection for each client.
     Threads(Sqlite),
     /// One connection for all clients.
     Queue(SqliteQueue),
 }
 
-/// Opens what a `sqlite:` URL names; touches nothing yet.
+/// Opens the target that a `sqlite:` URL names, without touching its files.
 pub(crate) fn open(url: &Url) -> Result<OpenedSqlite, Error> {
     let settings = Settings::parse(&url.given(LISTING)?)?;
     let place = place(url)?;
@@ -128,11 +128,11 @@ fn place(url: &Url) -> Result<DatabaseFiles, Error> {
     let path = path::plain(path);
     if path.starts_with("//") {
         return Err(malformed(
-            "two slashes leave open whether the path is absolute: write sqlite:///PATH for an absolute one",
+            "with two slashes it is unclear whether the path is absolute; use sqlite:///PATH for an absolute one",
         ));
     }
     if path.ends_with('/') || path.contains('\0') {
-        return Err(malformed("its path names no file"));
+        return Err(malformed("its path does not name a file"));
     }
     let path = path::absolute(Path::new(path))?;
     let directory = path.parent().unwrap_or(Path::new("/")).to_owned();
@@ -142,7 +142,7 @@ fn place(url: &Url) -> Result<DatabaseFiles, Error> {
     Ok(DatabaseFiles::at(path))
 }
 
-/// What both kinds of client share.
+/// The parts that both client models share.
 #[derive(Debug)]
 struct Store {
     settings: Settings,
@@ -166,7 +166,7 @@ impl Store {
             loads: true,
             reopens: !self.place.is_private(),
             pipelines: false,
-            // In a queue a statement of a user's would end the others' transaction.
+            // In a queue a user's statement could end the transaction of the others.
             statements: (!queue).then_some("sqlite"),
             protocols: false,
         }
@@ -183,7 +183,7 @@ impl Store {
     fn create(&self, plan: &Plan) -> TargetResult<()> {
         self.place.claim()?;
         let path = self.place.database();
-        // Through a rollback journal, so that the mark stands in the file itself and not in a log.
+        // With a rollback journal, so that the mark is in the file itself and not in a log.
         let marked = Connection::open(path).and_then(|connection| {
             connection.pragma_update(None, "page_size", self.settings.page_bytes)?;
             connection.execute_batch(&dry_run::mark())
@@ -197,7 +197,7 @@ impl Store {
         Ok(())
     }
 
-    /// Takes the tables of an earlier run, if they are those that the plan would make.
+    /// Adopts the tables of an earlier run, if they are those that the plan would create.
     fn reopen(&self, plan: &Plan) -> TargetResult<bool> {
         if !self.place.adopt()? {
             return Ok(false);
@@ -216,9 +216,9 @@ impl Store {
         if there == sql::schema(plan, &self.settings) {
             return Ok(true);
         }
-        self.place.let_go()?;
+        self.place.release()?;
         let what = format!(
-            "{} holds other tables than this workload's; name its own store",
+            "{} holds other tables than this workload's; name another store",
             path.display()
         );
         Err(Failure::new(FailureKind::Storage, what))
@@ -226,14 +226,14 @@ impl Store {
 
     fn self_check(&self) -> TargetResult<Vec<String>> {
         let path = self.place.database();
-        let said = self.connection().and_then(|connection| {
+        let lines = self.connection().and_then(|connection| {
             let found = connection.prepare("PRAGMA integrity_check").and_then(|mut statement| {
                 let rows = statement.query_map([], |row| row.get::<_, String>(0))?;
                 rows.collect::<rusqlite::Result<Vec<_>>>()
             });
             found.map_err(|error| outside(&error, "check", path))
         })?;
-        Ok(said.into_iter().filter(|line| line != "ok").collect())
+        Ok(lines.into_iter().filter(|line| line != "ok").collect())
     }
 
     fn evidence(&self) -> TargetResult<ReportedSettings> {
@@ -242,18 +242,19 @@ impl Store {
         let read = |error: rusqlite::Error| outside(&error, "read the settings of", path);
         let synchronous = synchronous_of(&connection).map_err(read)?;
         let synchronous = synchronous.ok_or_else(|| {
-            let what = format!("SQLite says an unknown synchronous level of {}", path.display());
+            let what =
+                format!("SQLite reports an unknown synchronous level for {}", path.display());
             Failure::new(FailureKind::Storage, what)
         })?;
         let journal = journal_of(&connection).map_err(read)?;
         let durability = synchronous.durability(&journal);
         let caveat = match (durability, journal.as_str()) {
             (Durability::Data, "delete") => {
-                "; the unlinking that ends a commit is not itself synced: ask for durability=full (EXTRA), which \
-                 syncs it, or for journal=wal"
+                "; the unlink that ends a commit is not synced: use durability=full (EXTRA), which \
+                 syncs it, or journal=wal"
             }
             (Durability::None, _) => {
-                "; what undoes a transaction is in memory alone: a process that is killed in one leaves a \
+                "; the rollback journal is in memory only: a process that is killed in a transaction leaves a \
                  damaged database"
             }
             _ => "",
@@ -268,12 +269,13 @@ impl Store {
                 synchronous.name(),
             ),
             isolation: Isolation::Serializable,
-            settings: self.settings_said(&connection).map_err(read)?,
+            settings: self.reported_settings(&connection).map_err(read)?,
         })
     }
 
-    /// What the connection says, statement by statement, and what this target chose.
-    fn settings_said(&self, connection: &Connection) -> rusqlite::Result<Vec<Setting>> {
+    /// The settings that the connection reports, statement by statement, and those that this target
+    /// chose.
+    fn reported_settings(&self, connection: &Connection) -> rusqlite::Result<Vec<Setting>> {
         let mut settings = Vec::new();
         for name in [
             "synchronous",
@@ -317,7 +319,7 @@ impl Store {
                 "PRAGMA busy_timeout",
             ),
             Wait::Even => (
-                format!("a try each millisecond, {} in all", self.settings.busy_timeout_ms),
+                format!("an attempt each millisecond, {} in all", self.settings.busy_timeout_ms),
                 "this target's busy handler",
             ),
         };
@@ -377,7 +379,7 @@ impl<A: Assignment> Target for SqliteTarget<A> {
     }
 
     async fn meet(&self) -> TargetResult<()> {
-        self.store.place.look()
+        self.store.place.check()
     }
 
     fn capabilities(&self) -> Capabilities {
@@ -401,7 +403,7 @@ impl<A: Assignment> Target for SqliteTarget<A> {
     }
 
     async fn keep(&self) -> TargetResult<()> {
-        self.store.place.let_go()
+        self.store.place.release()
     }
 
     async fn self_check(&self) -> TargetResult<Option<Vec<String>>> {

@@ -1,4 +1,4 @@
-//! A stream for clients that are threads: it blocks its thread, and its errors are those of a socket.
+//! A blocking stream for clients that are threads; its errors are I/O errors.
 
 use super::endpoint::Endpoint;
 use super::stream::Stream;
@@ -10,7 +10,8 @@ use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 use syncline_contract::{Failure, FailureKind};
 
-/// The output of a future of streams that have no poller, which is never pending (the module, 2).
+/// The output of a future on streams without a poller, which is never pending (invariant 2 of the
+/// module).
 pub(crate) fn done<F: Future>(future: F) -> F::Output {
     let mut context = Context::from_waker(Waker::noop());
     match pin!(future).poll(&mut context) {
@@ -19,8 +20,8 @@ pub(crate) fn done<F: Future>(future: F) -> F::Output {
     }
 }
 
-/// Connects and, if asked for, encrypts within that time, which goes on counting until
-/// [`Stream::limit`] sets another.
+/// Connects, with TLS if requested, within that time, which remains the limit until [`Stream::limit`]
+/// sets another.
 pub(crate) fn connected(
     endpoint: &Endpoint,
     tls: Option<(&Tls, &str)>,
@@ -36,7 +37,7 @@ pub(crate) fn connected(
     opened.map_err(lost)
 }
 
-/// A failure of a stream as an error of a socket.
+/// Converts a failure of a stream to an I/O error.
 pub(crate) fn lost(failure: Failure) -> io::Error {
     let kind = match failure.kind {
         FailureKind::Connection => ErrorKind::ConnectionReset,

@@ -1,4 +1,4 @@
-//! Where a server listens, and how a socket to it is opened.
+//! The address of a server, and how a socket to it is opened.
 
 use super::interrupt::{Began, is_asked};
 use super::poller::Poller;
@@ -14,13 +14,13 @@ use std::time::Duration;
 use syncline_contract::{Failure, FailureKind, TargetResult};
 use syncline_instrument::{Nanos, clock};
 
-/// How often a connection under way is left to look whether the program shall stop.
-const LOOKS_EVERY: Duration = Duration::from_millis(50);
+/// How often a wait for a connection checks whether the program was asked to stop.
+const CHECKS_EVERY: Duration = Duration::from_millis(50);
 
-/// How long a connection may take that is begun once the program was asked to stop.
+/// How long connecting may take if it begins after the request to stop.
 const AFTER_STOP_WITHIN: Duration = Duration::from_secs(5);
 
-/// Where a server listens.
+/// The address of a server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Endpoint {
     /// A host, by name or address, and a port.
@@ -45,7 +45,7 @@ impl fmt::Display for Endpoint {
 }
 
 impl Endpoint {
-    /// True if what is sent there does not leave this machine.
+    /// True if data sent there does not leave this machine.
     pub fn is_here(&self) -> bool {
         match self {
             Endpoint::Unix(_) => true,
@@ -56,7 +56,7 @@ impl Endpoint {
         }
     }
 
-    /// Opens a socket, polled by `poller` or, without one, blocking the calling thread.
+    /// Opens a socket that `poller` polls or, without one, that blocks the calling thread.
     pub(super) async fn open(
         &self,
         poller: Option<&Poller>,
@@ -65,8 +65,9 @@ impl Endpoint {
         let opened = match self {
             Endpoint::Unix(path) => {
                 let path = path.clone();
-                // A server that takes nobody in lets a client wait for a place in its queue.
-                aside(limit, move || UnixStream::connect(path))
+                // If a server accepts no connections, a client blocks until there is space in its
+                // queue.
+                in_thread(limit, move || UnixStream::connect(path))
                     .and_then(|socket| Socket::of_unix(socket, poller))
             }
             Endpoint::Tcp { host, port } => open_any(host, *port, poller, limit).await,
@@ -76,7 +77,7 @@ impl Endpoint {
 
     fn unreached(&self, error: &io::Error) -> Failure {
         let why = match error.kind() {
-            io::ErrorKind::TimedOut => "it does not answer in time".to_owned(),
+            io::ErrorKind::TimedOut => "it did not answer in time".to_owned(),
             io::ErrorKind::Interrupted => "interrupted".to_owned(),
             _ => error.to_string(),
         };
@@ -85,7 +86,7 @@ impl Endpoint {
     }
 }
 
-/// The first address of the host that answers.
+/// Connects to the first address of the host that accepts.
 async fn open_any(
     host: &str,
     port: u16,
@@ -94,10 +95,10 @@ async fn open_any(
 ) -> io::Result<Socket> {
     let mut last = io::Error::new(io::ErrorKind::NotFound, "the name has no address");
     let name = (host.to_owned(), port);
-    for address in aside(limit, move || name.to_socket_addrs())? {
+    for address in in_thread(limit, move || name.to_socket_addrs())? {
         let opened = match poller {
             Some(poller) => open_polled(address, poller, limit).await,
-            None => aside(limit, move || TcpStream::connect_timeout(&address, limit))
+            None => in_thread(limit, move || TcpStream::connect_timeout(&address, limit))
                 .and_then(|socket| Socket::of_tcp(socket, None)),
         };
         match opened {
@@ -108,26 +109,26 @@ async fn open_any(
     Err(last)
 }
 
-/// Does what may block in a thread of its own, for no longer than that time, and leaves it there if the
-/// program shall stop.
-pub(crate) fn aside<T: Send + 'static>(
+/// Runs a blocking call in a thread of its own, for at most that time, and abandons it if the program
+/// was asked to stop.
+pub(crate) fn in_thread<T: Send + 'static>(
     limit: Duration,
     open: impl FnOnce() -> io::Result<T> + Send + 'static,
 ) -> io::Result<T> {
     let began = Began::now();
     let limit = match began {
         Began::Before => limit,
-        Began::Soon | Began::Later => limit.min(AFTER_STOP_WITHIN).min(began.goes_on_for()),
+        Began::Soon | Began::Later => limit.min(AFTER_STOP_WITHIN).min(began.time_limit()),
     };
     let due = clock::now().saturating_add(limit.as_nanos() as Nanos);
     let (sender, opened) = mpsc::channel();
-    let asker = thread::Builder::new().name("connect".to_owned());
-    asker.spawn(move || {
-        // Whoever asked may have gone.
+    let builder = thread::Builder::new().name("connect".to_owned());
+    builder.spawn(move || {
+        // The caller may have given up.
         drop(sender.send(open()));
     })?;
     loop {
-        match opened.recv_timeout(LOOKS_EVERY.min(limit)) {
+        match opened.recv_timeout(CHECKS_EVERY.min(limit)) {
             Ok(opened) => return opened,
             Err(mpsc::RecvTimeoutError::Disconnected) => return Err(io::ErrorKind::Other.into()),
             Err(mpsc::RecvTimeoutError::Timeout) => {}

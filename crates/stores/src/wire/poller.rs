@@ -1,13 +1,14 @@
-//! The worker's part of a network store: one wait for the sockets of all its sessions.
+//! The worker of a network store: one wait for the sockets of all its sessions.
 //!
-//! 1. A socket's readiness is kept in its own place until it was used up, so that what was told between
-//!    two polls of a session is not lost.
-//! 2. Places are found by their number. A word about a socket that is gone may reach the next one of that
-//!    number; it then tries in vain, once.
-//! 3. The poll's own time-outs are whole milliseconds, which would be felt in an open loop. So a bounded
-//!    wait ends by a timer of the kernel's that stands among the sockets.
-//! 4. Of room to write is told only who found none. A Unix socket gets room each time its peer reads, so
-//!    that to be told of it would wake the thread once more for each question, before there is an answer.
+//! 1. A socket's readiness is stored in its slot until it is consumed, so that a report between two
+//!    polls of a session is not lost.
+//! 2. Slots are addressed by their number. A report about a closed socket may reach the next one in the
+//!    same slot, which then makes one failed attempt.
+//! 3. The poll's own time-outs are whole milliseconds, too coarse for an open loop. So a bounded wait
+//!    ends by a kernel timer that is registered like a socket.
+//! 4. Writability is reported only to a session whose write was blocked. A Unix socket becomes writable
+//!    each time its peer reads, so reporting that would wake the thread once more for each request,
+//!    before its answer arrives.
 
 use super::readiness::Readiness;
 use mio::unix::SourceFd;
@@ -28,12 +29,12 @@ use std::time::Duration;
 use syncline_contract::{Failure, FailureKind, TargetResult, Worker};
 use syncline_instrument::{Nanos, clock};
 
-/// The most that one look takes in; what is left is told by the next.
+/// The maximum number of events of one poll; the next poll returns the rest.
 const EVENTS: usize = 256;
 const ALARM: Token = Token(usize::MAX);
 const TIMER: Token = Token(usize::MAX - 1);
 
-/// Waits for sockets; clones are the same one.
+/// Waits for sockets; clones share the same poll.
 #[derive(Clone, Debug)]
 pub struct Poller {
     inner: Rc<Inner>,
@@ -50,9 +51,9 @@ struct Inner {
 
 #[derive(Debug, Default)]
 struct Sockets {
-    places: Vec<Option<Arc<Readiness>>>,
+    slots: Vec<Option<Arc<Readiness>>>,
     free: Vec<usize>,
-    /// Who fails if nothing comes in time.
+    /// The sockets whose wait fails at a deadline.
     deadlines: Vec<(Nanos, Arc<Readiness>)>,
 }
 
@@ -66,13 +67,13 @@ impl Wake for Alarm {
     }
 
     fn wake_by_ref(self: &Arc<Self>) {
-        let rung = self.0.wake();
-        rung.expect("a poll that is open can be woken");
+        let woken = self.0.wake();
+        woken.expect("an open poll can be woken");
     }
 }
 
 impl Poller {
-    /// A poll of its own, for the calling thread.
+    /// Creates a poll for the calling thread.
     pub fn new() -> TargetResult<Poller> {
         let made = || -> io::Result<Inner> {
             let poll = Poll::new()?;
@@ -89,60 +90,60 @@ impl Poller {
                 sockets: Arc::default(),
             })
         };
-        let inner = Rc::new(made().map_err(|error| no_poll(&error))?);
+        let inner = Rc::new(made().map_err(|error| cannot_poll(&error))?);
         Ok(Poller { inner })
     }
 
-    /// Watches a socket until the returned is dropped.
+    /// Watches a socket until the result is dropped.
     pub(super) fn watch(&self, socket: RawFd) -> io::Result<Watched> {
         let mut sockets = self.inner.sockets.lock();
-        let place = sockets.free.pop().unwrap_or(sockets.places.len());
+        let slot = sockets.free.pop().unwrap_or(sockets.slots.len());
         let mut source = SourceFd(&socket);
         let registry = &self.inner.registry;
-        let registered = registry.register(&mut source, Token(place), Interest::READABLE);
+        let registered = registry.register(&mut source, Token(slot), Interest::READABLE);
         if let Err(error) = registered {
-            if place < sockets.places.len() {
-                sockets.free.push(place);
+            if slot < sockets.slots.len() {
+                sockets.free.push(slot);
             }
             return Err(error);
         }
         let readiness = Arc::new(Readiness::new());
-        if place == sockets.places.len() {
-            sockets.places.push(None);
+        if slot == sockets.slots.len() {
+            sockets.slots.push(None);
         }
-        sockets.places[place] = Some(Arc::clone(&readiness));
+        sockets.slots[slot] = Some(Arc::clone(&readiness));
         Ok(Watched {
             sockets: Arc::clone(&self.inner.sockets),
             registry: Arc::clone(registry),
             socket,
-            place,
+            slot,
             readiness,
-            tells_of_room: AtomicBool::new(false),
+            watches_writable: AtomicBool::new(false),
         })
     }
 
-    /// Looks what has happened, after at most that long.
-    fn look(&self, longest: Option<Duration>) {
+    /// Polls for events, waiting at most that long.
+    fn poll_events(&self, timeout: Option<Duration>) {
         let mut poll = self.inner.poll.borrow_mut();
         let (poll, events) = &mut *poll;
-        let longest = match longest {
-            Some(longest) if !longest.is_zero() => {
-                self.set_timer(longest);
+        let timeout = match timeout {
+            Some(timeout) if !timeout.is_zero() => {
+                self.set_timer(timeout);
                 None
             }
             other => other,
         };
-        match poll.poll(events, longest) {
+        match poll.poll(events, timeout) {
             Ok(()) => {}
             Err(error) if error.kind() == io::ErrorKind::Interrupted => return,
             Err(error) => panic!("the wait for sockets failed: {error}"),
         }
         let sockets = self.inner.sockets.lock();
         for event in &*events {
-            let Token(place) = event.token();
-            if let Some(Some(readiness)) = sockets.places.get(place) {
+            let Token(slot) = event.token();
+            if let Some(Some(readiness)) = sockets.slots.get(slot) {
                 let over = event.is_error() || event.is_read_closed() || event.is_write_closed();
-                readiness.told(event.is_readable() || over, event.is_writable() || over, over);
+                readiness.set_ready(event.is_readable() || over, event.is_writable() || over, over);
             }
         }
     }
@@ -156,23 +157,23 @@ impl Poller {
             },
         };
         let set = timerfd_settime(&self.inner.timer, TimerfdTimerFlags::empty(), &at);
-        set.expect("a timer takes every length of time above zero");
+        set.expect("a timer accepts every duration above zero");
     }
 
-    /// The time until the first deadline, if that comes sooner; forgets those that were taken off.
-    fn until_deadline(&self, longest: Option<Duration>) -> Option<Duration> {
+    /// The time until the first deadline, or `timeout` if that is shorter; drops cancelled deadlines.
+    fn until_deadline(&self, timeout: Option<Duration>) -> Option<Duration> {
         let mut sockets = self.inner.sockets.lock();
         let deadlines = &mut sockets.deadlines;
         if deadlines.is_empty() {
-            return longest;
+            return timeout;
         }
         deadlines.retain(|(due, readiness)| readiness.due() == Some(*due));
         let first = deadlines.iter().map(|(due, _)| *due).min();
         let now = clock::now();
         let left = first.map(|due| Duration::from_nanos(due.saturating_sub(now)));
-        match (longest, left) {
-            (Some(longest), Some(left)) => Some(longest.min(left)),
-            (longest, left) => longest.or(left),
+        match (timeout, left) {
+            (Some(timeout), Some(left)) => Some(timeout.min(left)),
+            (timeout, left) => timeout.or(left),
         }
     }
 
@@ -193,8 +194,8 @@ impl Poller {
 }
 
 impl Worker for Poller {
-    fn wait(&self, longest: Option<Duration>) {
-        self.look(self.until_deadline(longest));
+    fn wait(&self, timeout: Option<Duration>) {
+        self.poll_events(self.until_deadline(timeout));
         self.wake_late();
     }
 
@@ -203,37 +204,37 @@ impl Worker for Poller {
     }
 }
 
-/// A socket under watch.
+/// A watched socket.
 #[derive(Debug)]
 pub(super) struct Watched {
     sockets: Arc<Mutex<Sockets>>,
     registry: Arc<Registry>,
     socket: RawFd,
-    place: usize,
+    slot: usize,
     readiness: Arc<Readiness>,
-    tells_of_room: AtomicBool,
+    watches_writable: AtomicBool,
 }
 
 impl Watched {
-    /// What is known of it.
+    /// Its readiness.
     pub(super) fn readiness(&self) -> &Readiness {
         &self.readiness
     }
 
-    /// From now on it is told, or no more, when there is room to write; first whether there is some now.
+    /// Enables or disables reports of writability; enabling reports the current state first.
     #[inline]
     pub(super) fn notify_writable(&self, wanted: bool) -> io::Result<()> {
-        if self.tells_of_room.load(Relaxed) == wanted {
+        if self.watches_writable.load(Relaxed) == wanted {
             return Ok(());
         }
-        self.tells_of_room.store(wanted, Relaxed);
+        self.watches_writable.store(wanted, Relaxed);
         let interest =
             if wanted { Interest::READABLE | Interest::WRITABLE } else { Interest::READABLE };
         let mut source = SourceFd(&self.socket);
-        self.registry.reregister(&mut source, Token(self.place), interest)
+        self.registry.reregister(&mut source, Token(self.slot), interest)
     }
 
-    /// From now on waiting fails after that long; with none it may take as long as it likes.
+    /// From now on waiting fails after that time; `None` removes the limit.
     pub(super) fn limit(&self, length: Option<Duration>) {
         let due = length.map(|length| clock::now() + length.as_nanos() as Nanos);
         self.readiness.set_due(due);
@@ -245,16 +246,16 @@ impl Watched {
 }
 
 impl Drop for Watched {
-    /// The kernel itself forgets a socket that is closed.
+    /// The kernel itself removes a closed socket from the poll.
     fn drop(&mut self) {
         let mut sockets = self.sockets.lock();
-        sockets.places[self.place] = None;
-        sockets.free.push(self.place);
+        sockets.slots[self.slot] = None;
+        sockets.free.push(self.slot);
         self.readiness.set_due(None);
     }
 }
 
-fn no_poll(error: &io::Error) -> Failure {
+fn cannot_poll(error: &io::Error) -> Failure {
     let what =
         format!("this process cannot wait for sockets: {error}; check its limit of open files");
     Failure::new(FailureKind::Limit, what)

@@ -1,11 +1,11 @@
-//! What the poller knows of one socket, and who waits for it.
+//! The readiness of one socket, and the task that waits for it.
 //!
-//! The kernel tells a socket's readiness once, when it changes. So a flag stays up until a read or a
-//! write has found nothing more to do; only then may anyone wait for the next word. One task at a time
-//! waits for a socket.
+//! The kernel reports a socket's readiness once, when it changes. So a flag remains set until a read or
+//! a write would block; only then may a task wait for the next report. One task at a time waits for a
+//! socket.
 //!
-//! Poller and session share a thread, so nothing here is ever contended; that both may be sent to another
-//! thread lets a connection that is not polled rest in a target between two questions.
+//! Poller and session share a thread, so there is no contention; both are `Send`, so that a connection
+//! without a poller can stay in a target between two requests.
 
 use parking_lot::{Mutex, MutexGuard};
 use std::future::poll_fn;
@@ -16,22 +16,23 @@ use syncline_instrument::{Nanos, clock};
 
 const NEVER: Nanos = Nanos::MAX;
 
-/// See the module.
+/// The readiness flags of a socket, and its deadline.
 #[derive(Debug)]
 pub(super) struct Readiness {
-    /// A read may find something.
+    /// A read may find data.
     readable: AtomicBool,
-    /// A write may find room.
+    /// A write may find space.
     writable: AtomicBool,
-    /// The other side has ended it: what is left can be read, and then its end, of which no more is told.
+    /// The peer has closed it: the remaining data can be read, then its end, and no more readiness is
+    /// reported.
     closed: AtomicBool,
-    /// When waiting becomes a failure; [`NEVER`] while the session may take as long as it likes.
+    /// When waiting fails; [`NEVER`] without a limit.
     due: AtomicU64,
     waiting: Mutex<Option<Waker>>,
 }
 
 impl Readiness {
-    /// Of a socket of which nothing has been told yet.
+    /// For a socket without any report so far.
     pub(super) fn new() -> Readiness {
         Readiness {
             readable: AtomicBool::new(false),
@@ -42,8 +43,8 @@ impl Readiness {
         }
     }
 
-    /// The kernel has told something.
-    pub(super) fn told(&self, readable: bool, writable: bool, closed: bool) {
+    /// Records a report of the kernel.
+    pub(super) fn set_ready(&self, readable: bool, writable: bool, closed: bool) {
         if closed {
             self.closed.store(true, Relaxed);
         }
@@ -56,7 +57,7 @@ impl Readiness {
         self.wake();
     }
 
-    /// Wakes who waits.
+    /// Wakes the waiting task.
     pub(super) fn wake(&self) {
         let waiting = self.waiting().take();
         if let Some(waker) = waiting {
@@ -64,49 +65,49 @@ impl Readiness {
         }
     }
 
-    /// A read found nothing more.
+    /// A read would block.
     pub(super) fn drained(&self) {
         self.readable.store(false, Relaxed);
     }
 
-    /// A read found less than it had room for: nothing more, unless the end comes behind it.
+    /// A read returned less than its buffer holds: there is no more data, unless the end follows.
     pub(super) fn fell_short(&self) {
         if !self.closed.load(Relaxed) {
             self.drained();
         }
     }
 
-    /// A write found no more room.
+    /// A write would block.
     pub(super) fn full(&self) {
         self.writable.store(false, Relaxed);
     }
 
-    /// When waiting becomes a failure.
+    /// When waiting fails.
     pub(super) fn due(&self) -> Option<Nanos> {
         Some(self.due.load(Relaxed)).filter(|due| *due != NEVER)
     }
 
-    /// Sets when waiting becomes a failure.
+    /// Sets when waiting fails.
     pub(super) fn set_due(&self, due: Option<Nanos>) {
         self.due.store(due.unwrap_or(NEVER), Relaxed);
     }
 
-    /// True if a read may find something.
+    /// True if a read may find data.
     pub(super) fn may_read(&self) -> bool {
         self.readable.load(Relaxed)
     }
 
-    /// Waits until a read may find something.
+    /// Waits until a read may find data.
     pub(super) async fn readable(&self) -> io::Result<()> {
         self.until(|| self.readable.load(Relaxed)).await
     }
 
-    /// Waits until a write may find room.
+    /// Waits until a write may find space.
     pub(super) async fn writable(&self) -> io::Result<()> {
         self.until(|| self.writable.load(Relaxed)).await
     }
 
-    /// Waits until a read or a write may go on.
+    /// Waits until a read or a write may continue.
     pub(super) async fn either(&self) -> io::Result<()> {
         self.until(|| self.readable.load(Relaxed) || self.writable.load(Relaxed)).await
     }

@@ -1,4 +1,4 @@
-//! One socket, of TCP or Unix, that blocks its thread or is polled.
+//! One socket, TCP or Unix, that blocks its thread or is polled.
 
 use super::interrupt::{Began, is_asked};
 use super::poller::{Poller, Watched};
@@ -11,11 +11,12 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 use syncline_instrument::{Nanos, clock};
 
-/// A socket that blocks comes back this often, to see whether its time is over or the program shall stop.
+/// A blocking socket returns this often, to check its deadline and whether the program was asked to
+/// stop.
 const TICK: Duration = Duration::from_millis(50);
 
-/// After how long without a word the kernel asks whether the peer is still there, how often it asks again,
-/// and after how many times without an answer the connection is lost.
+/// The kernel's keepalive probes: the idle time before the first, the interval, and the number of
+/// unanswered ones after which the connection is lost.
 const KEEPALIVE_IDLE: Duration = Duration::from_secs(30);
 const KEEPALIVE_EVERY: Duration = Duration::from_secs(10);
 const KEEPALIVE_TIMES: u32 = 3;
@@ -29,12 +30,13 @@ enum Kind {
     Unix(UnixStream),
 }
 
-/// See the module. The watch goes first: a number is free before its socket is closed, never after.
+/// A socket and its watch. The watch is dropped first, so that its slot is free before the socket is
+/// closed.
 #[derive(Debug)]
 pub(super) struct Socket {
     watched: Option<Watched>,
     kind: Kind,
-    /// When a socket that blocks gives up; a polled one's readiness has it.
+    /// The deadline of a blocking socket; a polled one's is in its readiness.
     due: AtomicU64,
 }
 
@@ -48,7 +50,7 @@ impl AsFd for Socket {
 }
 
 impl Socket {
-    /// Of an open connection, or of one that `poller` will tell of.
+    /// Wraps an open connection, or one in progress if `poller` is given.
     pub(super) fn of_tcp(socket: TcpStream, poller: Option<&Poller>) -> io::Result<Socket> {
         socket.set_nodelay(true)?;
         keep_alive(&socket)?;
@@ -60,7 +62,7 @@ impl Socket {
         Socket::watched(Kind::Tcp(socket), poller)
     }
 
-    /// Of an open connection.
+    /// Wraps an open connection.
     pub(super) fn of_unix(socket: UnixStream, poller: Option<&Poller>) -> io::Result<Socket> {
         socket.set_nonblocking(poller.is_some())?;
         if poller.is_none() {
@@ -77,13 +79,13 @@ impl Socket {
         Ok(socket)
     }
 
-    /// What the poller knows; none of a socket that blocks.
+    /// The poller's state; `None` for a blocking socket.
     #[inline]
     pub(super) fn readiness(&self) -> Option<&Readiness> {
         self.watched.as_ref().map(Watched::readiness)
     }
 
-    /// Waits until the connection is made.
+    /// Waits until the connection is established.
     pub(super) async fn connected(&self) -> io::Result<()> {
         let (Kind::Tcp(socket), Some(watched)) = (&self.kind, &self.watched) else {
             return Ok(());
@@ -96,8 +98,7 @@ impl Socket {
         }
     }
 
-    /// Once that long has passed from now on, reading and writing fail, also where there is something to
-    /// read; with none they may take as long as they like.
+    /// After that time, reading and writing fail, even if there is data; `None` removes the limit.
     pub(super) fn limit(&self, length: Option<Duration>) {
         if let Some(watched) = &self.watched {
             watched.limit(length);
@@ -107,7 +108,7 @@ impl Socket {
         self.due.store(due.unwrap_or(NEVER), Relaxed);
     }
 
-    /// Fails if the time is over.
+    /// Fails after the deadline.
     fn in_time(&self) -> io::Result<()> {
         let due = match &self.watched {
             Some(watched) => watched.readiness().due(),
@@ -119,8 +120,8 @@ impl Socket {
         }
     }
 
-    /// Reads once. None if a polled socket has nothing now; its readiness then says so. A socket that
-    /// gave less than there was room for has nothing more, unless it was closed.
+    /// Reads once. `None` if a polled socket would block; its readiness then records that. A socket
+    /// that returned less than the buffer holds has no more data, unless it was closed.
     pub(super) fn read(&self, room: &mut [u8]) -> io::Result<Option<usize>> {
         let room_length = room.len();
         let read = self.once(|| match &self.kind {
@@ -137,7 +138,7 @@ impl Socket {
         read
     }
 
-    /// Writes once. None if a polled socket has no room now; its readiness then says so.
+    /// Writes once. `None` if a polled socket would block; its readiness then records that.
     pub(super) fn write(&self, bytes: &[u8]) -> io::Result<Option<usize>> {
         let written = self.once(|| match &self.kind {
             Kind::Tcp(socket) => (&mut &*socket).write(bytes),
@@ -164,10 +165,10 @@ impl Socket {
                 Ok(length) => return Ok(Some(length)),
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => match &mut wait {
-                    // A socket that blocks says so at each tick.
+                    // A blocking socket returns this at each tick.
                     Some(wait) => {
                         self.in_time()?;
-                        wait.goes_on()?;
+                        wait.check_stop()?;
                     }
                     None => return Ok(None),
                 },
@@ -177,11 +178,11 @@ impl Socket {
     }
 }
 
-/// A wait that blocks its thread, as far as the program may be asked to stop meanwhile.
+/// A wait that blocks its thread, and ends early if the program is asked to stop.
 #[derive(Debug)]
 struct Wait {
     began: Began,
-    /// When it ends because of that; none as long as nobody has asked.
+    /// The end of the wait because of a request to stop; `None` without a request.
     ends: Option<Nanos>,
 }
 
@@ -190,19 +191,19 @@ impl Wait {
         Wait { began: Began::now(), ends: None }
     }
 
-    /// Fails once it shall end.
-    fn goes_on(&mut self) -> io::Result<()> {
+    /// Fails once the wait must end.
+    fn check_stop(&mut self) -> io::Result<()> {
         if !is_asked() {
             return Ok(());
         }
         let now = clock::now();
-        let longest = self.began.goes_on_for().as_nanos() as Nanos;
+        let longest = self.began.time_limit().as_nanos() as Nanos;
         let ends = *self.ends.get_or_insert(now + longest);
         if now < ends { Ok(()) } else { Err(io::ErrorKind::Interrupted.into()) }
     }
 }
 
-/// Lets the kernel look whether a peer that says nothing is still there.
+/// Enables the kernel's probes for a silent peer.
 fn keep_alive(socket: &TcpStream) -> io::Result<()> {
     use rustix::net::sockopt;
     sockopt::set_socket_keepalive(socket, true)?;

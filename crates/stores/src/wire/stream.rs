@@ -1,9 +1,9 @@
 //! One connection: bytes out, bytes in, in reused memory.
 //!
-//! A protocol appends to [`Stream::queue`], flushes, and takes what has come from [`Stream::received`],
-//! saying by [`Stream::consume`] how much of it was used. While a flush waits for room it also reads, so
-//! that a server that waits for its answers to be taken and a client that waits for its questions to be
-//! taken do not wait for one another for ever.
+//! A protocol appends to [`Stream::queue`], flushes, reads [`Stream::received`], and calls
+//! [`Stream::consume`] for the bytes that it used. While a flush waits for space it also reads, so that
+//! a server that waits for its answers to be read and a client that waits for its requests to be read
+//! do not deadlock.
 
 use super::endpoint::Endpoint;
 use super::poller::Poller;
@@ -16,30 +16,31 @@ use std::time::Duration;
 use syncline_contract::{Failure, FailureKind, TargetResult};
 use syncline_instrument::clock;
 
-/// Why a connection was lost that the other side ended, and one on which it said nothing.
-const CLOSED: &str = "it closed it";
-const SILENT: &str = "it does not answer in time";
+/// The reasons for a lost connection: the peer closed it, or it sent nothing in time.
+const CLOSED: &str = "the server closed it";
+const SILENT: &str = "the server did not answer in time";
 
-/// The memory for what comes in, at first; it grows with the largest answer.
+/// The initial size of the input buffer, in bytes; it grows with the largest answer.
 const ROOM: usize = 8 * 1024;
-/// A read with less room than this moves what is left to the front, or grows.
+/// If less space is left than this, the data is moved to the front, or the buffer grows.
 const ROOM_LEAST: usize = 2 * 1024;
 
-/// See the module.
+/// A connection with its buffers.
 #[derive(Debug)]
 pub struct Stream {
     socket: Socket,
     encrypted: Option<Box<Encrypted>>,
     incoming: Incoming,
     outgoing: Vec<u8>,
-    /// How much of `outgoing` is gone.
+    /// How much of `outgoing` has been sent.
     sent: usize,
     peer: String,
 }
 
 impl Stream {
-    /// Connects within that time: polled by `poller`, or blocking the calling thread without one. What is
-    /// left of the time stays in force until [`Stream::limit`] changes it, so that it spans a hand-shake.
+    /// Connects within that time: polled by `poller`, or blocking the calling thread without one. The
+    /// rest of the time remains the limit until [`Stream::limit`] changes it, so that it includes a
+    /// handshake.
     pub async fn connect(
         endpoint: &Endpoint,
         poller: Option<&Poller>,
@@ -59,7 +60,7 @@ impl Stream {
         Ok(stream)
     }
 
-    /// Of a socket that is connected already, for fuzzing; blocks the calling thread.
+    /// Wraps a connected socket, for fuzzing; blocks the calling thread.
     #[cfg(any(test, feature = "fuzzing"))]
     pub(crate) fn of_socket(socket: std::os::unix::net::UnixStream) -> io::Result<Stream> {
         Ok(Stream {
@@ -72,7 +73,7 @@ impl Stream {
         })
     }
 
-    /// When that long has passed the connection fails, whatever has come meanwhile; with none it may last.
+    /// After that time the connection fails, regardless of received data; `None` removes the limit.
     pub fn limit(&self, length: Option<Duration>) {
         self.socket.limit(length);
     }
@@ -83,8 +84,8 @@ impl Stream {
             self.encrypted = Some(Box::new(tls.client(host, &self.peer)?));
             return self.handshake().await;
         }
-        // Bytes that came before the encryption could be anybody's.
-        let what = format!("{} spoke before its encryption began", self.peer);
+        // Bytes from before the encryption are not authenticated.
+        let what = format!("{} sent data before TLS began", self.peer);
         Err(Failure::new(FailureKind::Connection, what))
     }
 
@@ -109,47 +110,47 @@ impl Stream {
         }
     }
 
-    /// The server's certificate in DER, of an encrypted stream.
+    /// The server's certificate in DER, if the stream is encrypted.
     pub fn certificate(&self) -> Option<&[u8]> {
         self.encrypted.as_ref().and_then(|encrypted| encrypted.certificate())
     }
 
-    /// Where bytes to be sent are appended.
+    /// The buffer that outgoing bytes are appended to.
     #[inline]
     pub fn queue(&mut self) -> &mut Vec<u8> {
         &mut self.outgoing
     }
 
-    /// What has come and was not consumed.
+    /// The received bytes that were not consumed.
     #[inline]
     pub fn received(&self) -> &[u8] {
         self.incoming.received()
     }
 
-    /// Gives up the first bytes of what has come.
+    /// Removes the first received bytes.
     #[inline]
     pub fn consume(&mut self, length: usize) {
         self.incoming.consume(length);
     }
 
-    /// Sends all that is queued.
+    /// Sends all queued bytes.
     #[inline]
     pub async fn flush(&mut self) -> TargetResult<()> {
         loop {
             match self.write_some() {
                 Ok(true) => return Ok(()),
-                Ok(false) => self.make_room().await?,
-                // Who reads next learns why the server has ended the connection.
-                Err(error) if is_ended(&error) && self.has_last_words() => return Ok(()),
+                Ok(false) => self.wait_for_space().await?,
+                // The next read returns the reason that the server sent before it closed the
+                // connection.
+                Err(error) if is_ended(&error) && self.received_before_close() => return Ok(()),
                 Err(error) => return Err(lost(&self.peer, &error)),
             }
         }
     }
 
-    /// True if the server has said something before it ended the connection; what was to be sent is
-    /// forgotten.
+    /// True if the server sent data before it closed the connection; discards the outgoing bytes.
     #[cold]
-    fn has_last_words(&mut self) -> bool {
+    fn received_before_close(&mut self) -> bool {
         let before = self.incoming.received().len();
         while matches!(self.read_some(), Ok(true)) {}
         self.outgoing.clear();
@@ -157,7 +158,7 @@ impl Stream {
         self.incoming.received().len() > before
     }
 
-    /// Waits until more has come than there is.
+    /// Waits for more received bytes.
     #[inline]
     pub async fn fill(&mut self) -> TargetResult<()> {
         loop {
@@ -172,7 +173,7 @@ impl Stream {
         }
     }
 
-    /// The same as [`Stream::fill`]; false where the server has ended the connection.
+    /// As [`Stream::fill`]; false if the server has closed the connection.
     pub(crate) async fn fill_or_end(&mut self) -> TargetResult<bool> {
         loop {
             if self.is_worth_a_read() {
@@ -187,8 +188,8 @@ impl Stream {
         }
     }
 
-    /// True if the server has said nothing since its last answer was consumed and has not ended the
-    /// connection, as far as the kernel knows without waiting.
+    /// True if the server has sent nothing since its last answer was consumed and has not closed the
+    /// connection, according to the kernel's current state.
     pub(crate) fn is_quiet(&self) -> bool {
         use rustix::net::{RecvFlags, recv};
         let mut byte = [0_u8];
@@ -198,19 +199,19 @@ impl Stream {
         }
     }
 
-    /// Sends what can be sent without waiting, whatever becomes of it: a last word before the end.
+    /// Sends what can be sent without waiting, and ignores errors: a last message before closing.
     pub fn part(&mut self) {
-        // Who parts does not care any more.
+        // An error does not matter any more.
         if self.write_some().is_err() {}
     }
 
-    /// True if a read could find something: without the kernel's word it would be a wasted call.
+    /// True if a read may find data; avoids a system call that would block.
     fn is_worth_a_read(&self) -> bool {
         self.encrypted.is_some()
             || self.socket.readiness().is_none_or(super::readiness::Readiness::may_read)
     }
 
-    /// True if all is sent.
+    /// True if everything is sent.
     fn write_some(&mut self) -> io::Result<bool> {
         while self.sent < self.outgoing.len() {
             let rest = &self.outgoing[self.sent..];
@@ -235,25 +236,25 @@ impl Stream {
         }
     }
 
-    /// True if something came.
+    /// True if data was received.
     fn read_some(&mut self) -> io::Result<bool> {
-        let room = self.incoming.room();
+        let space = self.incoming.space();
         let read = match &mut self.encrypted {
-            None => self.socket.read(room)?,
-            Some(encrypted) => encrypted.read(room, &self.socket)?,
+            None => self.socket.read(space)?,
+            Some(encrypted) => encrypted.read(space, &self.socket)?,
         };
         match read {
             Some(0) => Err(io::ErrorKind::UnexpectedEof.into()),
             Some(length) => {
-                self.incoming.came(length);
+                self.incoming.add_received(length);
                 Ok(true)
             }
             None => Ok(false),
         }
     }
 
-    /// Waits for room to write, reading meanwhile.
-    async fn make_room(&mut self) -> TargetResult<()> {
+    /// Waits for space to write, reading meanwhile.
+    async fn wait_for_space(&mut self) -> TargetResult<()> {
         if let Some(readiness) = self.socket.readiness() {
             let waited = readiness.either().await;
             waited.map_err(|error| lost(&self.peer, &error))?;
@@ -294,7 +295,7 @@ impl AsFd for Stream {
 
 #[cold]
 fn lost(peer: &str, error: &io::Error) -> Failure {
-    // With TLS 1.3 a server may refuse the hand-shake after the client has ended it.
+    // With TLS 1.3 a server may refuse the handshake after the client has completed it.
     if tls_refusal::of(error).is_some() {
         return not_encrypted(peer, error);
     }
@@ -302,7 +303,7 @@ fn lost(peer: &str, error: &io::Error) -> Failure {
     Failure::new(FailureKind::Connection, what)
 }
 
-/// A connection that was lost in its first words: another product may listen there.
+/// Adds advice to a connection that was lost during its log-in: another product may listen there.
 #[cold]
 pub(crate) fn at_login(failure: Failure, product: &str) -> Failure {
     let ended = [CLOSED, "reset by peer", "Broken pipe"];
@@ -312,12 +313,11 @@ pub(crate) fn at_login(failure: Failure, product: &str) -> Failure {
     {
         return failure;
     }
-    let what =
-        format!("{}; check that {product} listens there, and not another product", failure.what);
+    let what = format!("{}; check that {product} listens there", failure.what);
     Failure::new(failure.kind, what)
 }
 
-/// The product whose first bytes those are, if they tell.
+/// The product whose first bytes those are, if they identify it.
 pub(crate) fn speaker(bytes: &[u8]) -> Option<&'static str> {
     // A packet of MySQL: three bytes of length, number 0, version 10 of the protocol.
     let mysql = bytes.len() > 5 && bytes[3] == 0 && bytes[4] == 10;
@@ -326,7 +326,7 @@ pub(crate) fn speaker(bytes: &[u8]) -> Option<&'static str> {
         (bytes.starts_with(b"SSH-"), "an SSH server"),
         (bytes.starts_with(b"220"), "a mail or FTP server"),
         (bytes.starts_with(b"-ERR") || bytes.starts_with(b"-NOAUTH"), "Redis"),
-        (bytes.starts_with(&[0x15, 3]), "a server that only speaks TLS"),
+        (bytes.starts_with(&[0x15, 3]), "a server that requires TLS"),
         (mysql, "MariaDB or MySQL"),
     ]
     .into_iter()
@@ -337,7 +337,7 @@ pub(crate) fn speaker(bytes: &[u8]) -> Option<&'static str> {
 fn not_encrypted(peer: &str, error: &io::Error) -> Failure {
     let why = tls_refusal::of(error).unwrap_or_else(|| match error.kind() {
         io::ErrorKind::UnexpectedEof | io::ErrorKind::ConnectionReset => {
-            "it ended the connection during the hand-shake and may not speak TLS; check host and port, or use \
+            "it closed the connection during the handshake and may not support TLS; check host and port, or use \
              tls=disable"
                 .to_owned()
         }
@@ -356,12 +356,12 @@ fn reason(error: &io::Error) -> String {
     }
 }
 
-/// True if the other side has ended the connection.
+/// True if the peer has closed the connection.
 fn is_ended(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::BrokenPipe | io::ErrorKind::ConnectionReset)
 }
 
-/// What has come: `bytes[start..end]`.
+/// The input buffer: `bytes[start..end]` is received and not consumed.
 #[derive(Debug, Default)]
 struct Incoming {
     bytes: Vec<u8>,
@@ -377,20 +377,20 @@ impl Incoming {
 
     #[inline]
     fn consume(&mut self, length: usize) {
-        assert!(length <= self.end - self.start, "only what has come is consumed");
+        assert!(length <= self.end - self.start, "cannot consume more than was received");
         self.start += length;
         if self.start == self.end {
             (self.start, self.end) = (0, 0);
         }
     }
 
-    fn came(&mut self, length: usize) {
+    fn add_received(&mut self, length: usize) {
         self.end += length;
     }
 
-    /// Room for a read, behind what has come.
+    /// Space for a read, after the received bytes.
     #[inline]
-    fn room(&mut self) -> &mut [u8] {
+    fn space(&mut self) -> &mut [u8] {
         if self.bytes.len() - self.end < ROOM_LEAST {
             self.bytes.copy_within(self.start..self.end, 0);
             self.end -= self.start;
@@ -409,19 +409,19 @@ mod tests {
     use super::{Incoming, ROOM, ROOM_LEAST};
 
     #[test]
-    fn what_has_come_stays_in_order_however_it_is_consumed() {
+    fn received_bytes_stay_in_order_however_they_are_consumed() {
         let mut incoming = Incoming::default();
         let (mut given, mut taken) = (0_u32, 0_u32);
         let mut random = fastrand::Rng::with_seed(7);
         for _ in 0..5_000 {
-            let room = incoming.room();
-            assert!(room.len() >= ROOM_LEAST);
-            let length = random.usize(1..=room.len());
-            for place in &mut room[..length] {
+            let space = incoming.space();
+            assert!(space.len() >= ROOM_LEAST);
+            let length = random.usize(1..=space.len());
+            for place in &mut space[..length] {
                 *place = given as u8;
                 given = given.wrapping_add(1);
             }
-            incoming.came(length);
+            incoming.add_received(length);
             let used = random.usize(0..=incoming.received().len());
             for byte in &incoming.received()[..used] {
                 assert_eq!(*byte, taken as u8);
@@ -432,11 +432,11 @@ mod tests {
     }
 
     #[test]
-    fn memory_that_was_used_is_used_again() {
+    fn memory_is_reused() {
         let mut incoming = Incoming::default();
         for _ in 0..1_000 {
-            let length = incoming.room().len().min(700);
-            incoming.came(length);
+            let length = incoming.space().len().min(700);
+            incoming.add_received(length);
             incoming.consume(length);
         }
         assert_eq!(incoming.bytes.len(), ROOM);

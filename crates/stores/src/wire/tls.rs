@@ -1,12 +1,12 @@
-//! How a stream is encrypted, and whose word for the server's name is taken.
+//! How a stream is encrypted, and how the server's certificate is verified.
 //!
 //! | mode | encrypted | the server's certificate |
 //! |---|---|---|
 //! | `disable` | no | - |
 //! | `prefer` | if the server can | any |
 //! | `require` | or no connection | any |
-//! | `verify-ca` | or no connection | signed by a root that is trusted here |
-//! | `verify-full` | or no connection | the same, and for the host that was asked for |
+//! | `verify-ca` | or no connection | signed by a trusted root |
+//! | `verify-full` | or no connection | signed by a trusted root, and valid for the host's name |
 
 use super::socket::Socket;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
@@ -23,21 +23,21 @@ use std::path::Path;
 use std::sync::Arc;
 use syncline_contract::{Failure, FailureKind, TargetResult, read_named};
 
-/// The most bytes of a file of root certificates: a system's has a quarter of a megabyte.
+/// The maximum size of a file of root certificates, in bytes: a system's has a quarter of a megabyte.
 const PEM_MAX: u64 = 16 << 20;
 
-/// See the module's table.
+/// How connections are encrypted; the module has a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum TlsMode {
     /// Never.
     Disable,
-    /// Where the server can.
+    /// If the server supports it.
     Prefer,
     /// Always.
     Require,
     /// Always, with a certificate that a trusted root has signed.
     VerifyCa,
-    /// The same, and the certificate names the host.
+    /// As `VerifyCa`, and the certificate is valid for the host's name.
     VerifyFull,
 }
 
@@ -63,7 +63,7 @@ impl TlsMode {
     }
 }
 
-/// How streams are encrypted; made once a target, shared by its sessions.
+/// The encryption of streams; created once for a target and shared by its sessions.
 #[derive(Clone, Debug)]
 pub struct Tls {
     mode: TlsMode,
@@ -71,7 +71,7 @@ pub struct Tls {
 }
 
 impl Tls {
-    /// By that mode; certificates are held against the roots of a PEM file, or of the system.
+    /// With that mode; certificates are verified against the roots of a PEM file, or of the system.
     pub fn new(mode: TlsMode, roots: Option<&Path>) -> TargetResult<Tls> {
         let config = match mode {
             TlsMode::Disable => None,
@@ -85,7 +85,7 @@ impl Tls {
         self.mode
     }
 
-    /// One client's encryption, before its hand-shake.
+    /// One client's encryption, before its handshake.
     pub(super) fn client(&self, host: &str, peer: &str) -> TargetResult<Encrypted> {
         let refused = |why: &dyn std::fmt::Display| {
             let what = format!("the connection to {peer} cannot be encrypted: {why}");
@@ -95,7 +95,7 @@ impl Tls {
         Ok(Encrypted { connection })
     }
 
-    /// The same without its place in messages; the error says why in a clause.
+    /// As [`Tls::client`], but the error is only a clause.
     pub(super) fn connection(&self, host: &str) -> Result<ClientConnection, String> {
         let config = self.config.clone().ok_or("tls=disable forbids it")?;
         let name = ServerName::try_from(host.to_owned()).map_err(|error| error.to_string())?;
@@ -120,7 +120,7 @@ fn config(mode: TlsMode, roots: Option<&Path>) -> TargetResult<ClientConfig> {
     Ok(builder.dangerous().with_custom_certificate_verifier(lenient).with_no_client_auth())
 }
 
-/// The root certificates of a file, or of the system; none at all is refused, since nothing could be
+/// The root certificates of a file, or of the system; an empty set is an error, since nothing could be
 /// verified.
 pub fn certificates(file: Option<&Path>) -> TargetResult<Vec<CertificateDer<'static>>> {
     let (place, read) = if let Some(file) = file {
@@ -133,7 +133,7 @@ pub fn certificates(file: Option<&Path>) -> TargetResult<Vec<CertificateDer<'sta
         ("this system".to_owned(), read)
     };
     if read.is_empty() {
-        let what = format!("there are no root certificates in {place}; name a file that has some");
+        let what = format!("{place} has no root certificates; name a file that has some");
         return Err(Failure::new(FailureKind::Limit, what));
     }
     Ok(read)
@@ -144,7 +144,7 @@ fn unreadable(file: &Path, error: &dyn std::fmt::Display) -> Failure {
     Failure::new(FailureKind::Limit, what)
 }
 
-/// The same as what certificates are held against.
+/// The root certificates as a store to verify against.
 fn trusted(file: Option<&Path>) -> TargetResult<RootCertStore> {
     let mut store = RootCertStore::empty();
     let read = certificates(file)?;
@@ -154,13 +154,13 @@ fn trusted(file: Option<&Path>) -> TargetResult<RootCertStore> {
             added.map_err(|error| unreadable(file, &error))?;
         }
     } else {
-        // A system may have some that are broken.
+        // A system's store may contain certificates that cannot be parsed.
         store.add_parsable_certificates(read);
     }
     Ok(store)
 }
 
-/// Takes any certificate, or any that a root has signed, whatever host it names.
+/// Accepts any certificate, or any that a root has signed, regardless of its host name.
 #[derive(Debug)]
 struct Lenient {
     provider: Arc<CryptoProvider>,
@@ -213,7 +213,7 @@ impl ServerCertVerifier for Lenient {
     }
 }
 
-/// One stream's encryption.
+/// The encryption of one stream.
 #[derive(Debug)]
 pub(super) struct Encrypted {
     connection: ClientConnection,
@@ -233,7 +233,7 @@ impl Encrypted {
         certificates.first().map(AsRef::as_ref)
     }
 
-    /// Takes plain bytes, as many as there is room for, and sends what it can. None if it has no room.
+    /// Encrypts plain bytes, as many as fit, and sends what it can. `None` if the buffer is full.
     pub(super) fn write(&mut self, bytes: &[u8], socket: &Socket) -> io::Result<Option<usize>> {
         self.write_out(socket)?;
         if self.connection.wants_write() {
@@ -244,7 +244,7 @@ impl Encrypted {
         Ok(Some(taken))
     }
 
-    /// Sends what is encrypted, as far as the socket takes it.
+    /// Sends encrypted bytes until the socket is full.
     pub(super) fn write_out(&mut self, socket: &Socket) -> io::Result<()> {
         while self.connection.wants_write() {
             match self.connection.write_tls(&mut Plain(socket)) {
@@ -256,7 +256,7 @@ impl Encrypted {
         Ok(())
     }
 
-    /// Reads plain bytes; none if there are none without waiting.
+    /// Reads plain bytes; `None` if there are none without waiting.
     pub(super) fn read(&mut self, room: &mut [u8], socket: &Socket) -> io::Result<Option<usize>> {
         loop {
             match self.connection.reader().read(room) {
@@ -271,7 +271,7 @@ impl Encrypted {
         }
     }
 
-    /// Takes in what has come, encrypted; false if nothing has.
+    /// Reads encrypted bytes; false if there are none.
     pub(super) fn read_in(&mut self, socket: &Socket) -> io::Result<bool> {
         match self.connection.read_tls(&mut Plain(socket)) {
             Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
@@ -280,14 +280,14 @@ impl Encrypted {
             Err(error) => return Err(error),
         }
         let processed = self.connection.process_new_packets();
-        // An alert that says why goes out before the failure does.
+        // An alert that explains the failure is sent before the failure is returned.
         let alerted = self.write_out(socket);
         processed.map_err(io::Error::other)?;
         alerted.map(|()| true)
     }
 }
 
-/// The socket as the encryption reads and writes it.
+/// The socket as TLS reads and writes it.
 struct Plain<'s>(&'s Socket);
 
 impl Read for Plain<'_> {

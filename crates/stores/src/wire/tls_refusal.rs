@@ -1,14 +1,14 @@
-//! Why an encryption did not come about, in one clause with what to do; the names of the library's errors do
-//! not reach the user.
+//! Describes a failed TLS handshake in one clause with advice; the error names of the TLS library are
+//! not shown to the user.
 
 use rustls::{AlertDescription, CertificateError, Error};
 use std::io;
 use std::time::Duration;
 
-const ANY: &str = "tls=require takes any certificate";
+const ANY: &str = "use tls=require, which accepts any certificate";
 const DAY: Duration = Duration::from_hours(24);
 
-/// Of an error of a socket, if it is one of its encryption.
+/// Describes an error of a socket, if TLS caused it.
 pub(super) fn of(error: &io::Error) -> Option<String> {
     let inner = error.get_ref()?.downcast_ref::<Error>()?;
     Some(described(inner))
@@ -20,11 +20,11 @@ fn described(error: &Error) -> String {
         Error::NoCertificatesPresented => "it presents no certificate".to_owned(),
         Error::AlertReceived(alert) => of_alert(*alert),
         Error::PeerIncompatible(_) | Error::PeerMisbehaved(_) => {
-            "it offers no version or cipher of TLS that is built in: 1.2 and 1.3, with AES-GCM or ChaCha20"
+            "it does not offer a supported version or cipher of TLS: 1.2 and 1.3, with AES-GCM or ChaCha20"
                 .to_owned()
         }
         Error::InvalidMessage(_) | Error::InappropriateMessage { .. } => {
-            "what answers there does not speak TLS; check host and port, or use tls=disable".to_owned()
+            "the server does not speak TLS; check host and port, or use tls=disable".to_owned()
         }
         other => format!("TLS failed ({other})"),
     }
@@ -33,68 +33,68 @@ fn described(error: &Error) -> String {
 fn of_alert(alert: AlertDescription) -> String {
     match alert {
         AlertDescription::CertificateRequired | AlertDescription::NoCertificate => {
-            "it demands a certificate of its clients, and this program sends none".to_owned()
+            "it requires a client certificate, which this program does not support".to_owned()
         }
         AlertDescription::HandshakeFailure
         | AlertDescription::ProtocolVersion
         | AlertDescription::InsufficientSecurity => {
-            "it shares no version or cipher of TLS with this program: 1.2 and 1.3, with AES-GCM or ChaCha20"
+            "it has no version or cipher of TLS in common with this program: 1.2 and 1.3, with AES-GCM or ChaCha20"
                 .to_owned()
         }
-        other => format!("it ends the hand-shake with the alert {other:?}; its log may say why"),
+        other => format!("it ended the handshake with the alert {other:?}; its log may have the reason"),
     }
 }
 
 fn of_certificate(why: &CertificateError) -> String {
     match why {
         CertificateError::UnknownIssuer => format!(
-            "no root that is trusted here has signed its certificate, which is self-signed or of a private \
-             authority; name that root by root=FILE (PostgreSQL) or tls_roots=FILE (others), or {ANY}"
+            "its certificate is not signed by a trusted root; it is self-signed or from a private \
+             authority; name its root with root=FILE (PostgreSQL) or tls_roots=FILE (others), or {ANY}"
         ),
         CertificateError::Other(other) if other.to_string() == "CaUsedAsEndEntity" => format!(
-            "its certificate is self-signed: a certificate authority's own (CA:TRUE) in place of a server's; \
+            "its certificate is self-signed and a certificate authority's (CA:TRUE), not a server's; \
              have the authority sign one for the server, or {ANY}"
         ),
         CertificateError::ExpiredContext { time, not_after } => {
             let since = time.as_secs().saturating_sub(not_after.as_secs());
             format!(
-                "its certificate expired {} ago; renew it, or check the clock of this machine; {ANY}",
+                "its certificate expired {} ago; renew it, or check the clock of this machine, or {ANY}",
                 rough(since)
             )
         }
         CertificateError::Expired => {
             format!(
-                "its certificate has expired; renew it, or check the clock of this machine; {ANY}"
+                "its certificate has expired; renew it, or check the clock of this machine, or {ANY}"
             )
         }
         CertificateError::NotValidYetContext { time, not_before } => {
             let until = not_before.as_secs().saturating_sub(time.as_secs());
             format!(
-                "its certificate is not valid before {} from now; check the clocks of both machines; {ANY}",
+                "its certificate is not valid before {} from now; check the clocks of both machines, or {ANY}",
                 rough(until)
             )
         }
         CertificateError::NotValidYet => {
-            format!("its certificate is not valid yet; check the clocks of both machines; {ANY}")
+            format!("its certificate is not valid yet; check the clocks of both machines, or {ANY}")
         }
         CertificateError::NotValidForNameContext { expected, presented } => format!(
             "its certificate is for {} and not for {}; name the host as the certificate does, or use \
-             tls=verify-ca, which takes any name",
+             tls=verify-ca, which accepts any name",
             names(presented),
             expected.to_str()
         ),
         CertificateError::NotValidForName => {
             "its certificate is for another host; name the host as the \
-             certificate does, or use tls=verify-ca, which takes any name"
+             certificate does, or use tls=verify-ca, which accepts any name"
                 .to_owned()
         }
         CertificateError::BadSignature => format!(
-            "its certificate is not signed by the key of the root that is trusted here under that name; name \
+            "its certificate is not signed by the key of the trusted root of that name; name \
              the right root, or {ANY}"
         ),
         CertificateError::InvalidPurpose | CertificateError::InvalidPurposeContext { .. } => {
             format!(
-                "its certificate is not one for servers (extended key usage); have one signed, or {ANY}"
+                "its certificate is not for servers (extended key usage); have one signed, or {ANY}"
             )
         }
         CertificateError::BadEncoding => {
@@ -103,13 +103,13 @@ fn of_certificate(why: &CertificateError) -> String {
         }
         other => {
             format!(
-                "its certificate breaks a rule of X.509 ({other}); have one signed that keeps it, or {ANY}"
+                "its certificate violates a rule of X.509 ({other}); have a valid one signed, or {ANY}"
             )
         }
     }
 }
 
-/// The names that a certificate is for; the library's form is `DnsName("db.example")`.
+/// The host names in a certificate; the library's form is `DnsName("db.example")`.
 fn names(presented: &[String]) -> String {
     let plain = |name: &String| {
         let inner = name.split_once('(').map(|(_, rest)| rest.trim_end_matches(')'));
@@ -119,7 +119,7 @@ fn names(presented: &[String]) -> String {
     if names.is_empty() { "no host".to_owned() } else { names.join(", ") }
 }
 
-/// A time in days, or less than one.
+/// A duration in days, or less than one.
 fn rough(seconds: u64) -> String {
     match seconds / DAY.as_secs() {
         0 => "less than a day".to_owned(),

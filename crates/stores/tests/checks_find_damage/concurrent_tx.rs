@@ -1,6 +1,6 @@
-//! What the checks of `concurrent-tx` find.
+//! Tests that the checks of `concurrent-tx` find damage.
 
-use crate::scenario::{NO_CHECK, finds, finds_when_told};
+use crate::scenario::{NO_CHECK, finds, finds_with_outcome};
 use syncline_contract::Ending;
 
 const VALUES: &str =
@@ -12,7 +12,7 @@ const NAME: &str = "concurrent-tx";
 #[test]
 fn an_undamaged_store_holds() {
     assert_eq!(finds(NAME, &OPTIONS, ""), NO_CHECK);
-    assert_eq!(finds_when_told(NAME, &OPTIONS, "", Ending::Unknown), NO_CHECK);
+    assert_eq!(finds_with_outcome(NAME, &OPTIONS, "", Ending::Unknown), NO_CHECK);
 }
 
 #[test]
@@ -30,6 +30,6 @@ fn missing_rows_are_found() {
 
 #[test]
 fn a_transaction_that_was_undone_but_stayed_is_found() {
-    let found = finds_when_told(NAME, &OPTIONS, "", Ending::Undone);
+    let found = finds_with_outcome(NAME, &OPTIONS, "", Ending::Undone);
     assert!(found.contains(&VALUES.to_owned()), "{found:?}");
 }

@@ -1,6 +1,6 @@
-//! What the checks of `debit-credit` find.
+//! Tests that the checks of `debit-credit` find damage.
 
-use crate::scenario::{NO_CHECK, finds, finds_when_told};
+use crate::scenario::{NO_CHECK, finds, finds_with_outcome};
 use syncline_contract::Ending;
 
 const NAME: &str = "debit-credit";
@@ -14,7 +14,7 @@ const ROWS: &str = "history has a row for each committed transaction";
 #[test]
 fn an_undamaged_store_holds() {
     assert_eq!(finds(NAME, &SMALL, ""), NO_CHECK);
-    assert_eq!(finds_when_told(NAME, &SMALL, "", Ending::Unknown), NO_CHECK);
+    assert_eq!(finds_with_outcome(NAME, &SMALL, "", Ending::Unknown), NO_CHECK);
 }
 
 #[test]
@@ -35,7 +35,7 @@ fn a_sum_that_moved_between_branches_is_found() {
 
 #[test]
 fn a_sum_that_moved_within_a_branch_and_a_history_row_of_another_are_found() {
-    // One of them is in the history; the other is too, or has never been given anything.
+    // One of the balances is in the history; the other is in it too, or has never been changed.
     let damage = "UPDATE accounts SET abalance = abalance + 1 WHERE aid = (SELECT min(aid) FROM history); \
                   UPDATE accounts SET abalance = abalance - 1 WHERE aid = (SELECT min(aid) + 1 FROM history)";
     assert_eq!(finds(NAME, &SMALL, damage), [BY_KEY]);
@@ -59,7 +59,7 @@ fn a_lost_or_doubled_history_row_is_found() {
 
 #[test]
 fn a_transaction_that_was_undone_but_stayed_is_found() {
-    let found = finds_when_told(NAME, &SMALL, "", Ending::Undone);
+    let found = finds_with_outcome(NAME, &SMALL, "", Ending::Undone);
     assert_eq!(found, [COMMITTED, ROWS]);
 }
 

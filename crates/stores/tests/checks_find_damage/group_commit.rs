@@ -1,6 +1,6 @@
-//! What the checks of `group-commit` find.
+//! Tests that the checks of `group-commit` find damage.
 
-use crate::scenario::{NO_CHECK, finds, finds_when_told};
+use crate::scenario::{NO_CHECK, finds, finds_with_outcome};
 use syncline_contract::Ending;
 
 const WHOLE: &str = "every acknowledged task is there, and every task that is there is whole";
@@ -11,7 +11,7 @@ const NAME: &str = "group-commit";
 #[test]
 fn an_undamaged_store_holds() {
     assert_eq!(finds(NAME, &OPTIONS, ""), NO_CHECK);
-    assert_eq!(finds_when_told(NAME, &OPTIONS, "", Ending::Unknown), NO_CHECK);
+    assert_eq!(finds_with_outcome(NAME, &OPTIONS, "", Ending::Unknown), NO_CHECK);
 }
 
 #[test]
@@ -29,7 +29,7 @@ fn damage_is_found() {
 #[test]
 fn an_unknown_task_may_be_there_or_not_but_whole() {
     // Task 199 of client 0 has the key 597.
-    let told = |damage| finds_when_told(NAME, &OPTIONS, damage, Ending::Unknown);
-    assert_eq!(told("DELETE FROM tasks WHERE task = 597"), NO_CHECK);
-    assert_eq!(told("DELETE FROM tasks WHERE task = 597 AND item = 2"), [WHOLE]);
+    let outcome = |damage| finds_with_outcome(NAME, &OPTIONS, damage, Ending::Unknown);
+    assert_eq!(outcome("DELETE FROM tasks WHERE task = 597"), NO_CHECK);
+    assert_eq!(outcome("DELETE FROM tasks WHERE task = 597 AND item = 2"), [WHOLE]);
 }

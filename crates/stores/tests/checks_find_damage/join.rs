@@ -1,4 +1,4 @@
-//! What the checks of `join` find.
+//! Tests that the checks of `join` find damage.
 
 use crate::scenario::{NO_CHECK, finds, finds_while_running};
 

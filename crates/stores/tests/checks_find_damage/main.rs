@@ -1,7 +1,7 @@
-//! Checks of workloads find damage: each workload runs on SQLite, its database is harmed behind its
-//! back, and exactly those checks that should see it do.
+//! Tests that the checks of workloads find damage: each workload runs on SQLite, its database is
+//! damaged through another connection, and exactly the right checks report it.
 
-#![allow(clippy::unwrap_used, reason = "in a test an unwrap is a finding")]
+#![allow(clippy::unwrap_used, reason = "a failed unwrap fails the test")]
 
 #[path = "../shared/checked_run.rs"]
 mod checked_run;

@@ -1,6 +1,6 @@
-//! What the checks of sysbench's `oltp` tests find.
+//! Tests that the checks of sysbench's `oltp` tests find damage.
 
-use crate::scenario::{NO_CHECK, finds, finds_when_told, finds_while_running};
+use crate::scenario::{NO_CHECK, finds, finds_while_running, finds_with_outcome};
 use syncline_contract::Ending;
 
 const NAME: &str = "oltp";
@@ -20,23 +20,23 @@ fn of(test: &'static str) -> [(&'static str, &'static str); 5] {
 }
 
 #[test]
-fn an_undamaged_store_holds_whatever_became_of_the_last_transactions() {
+fn an_undamaged_store_holds_for_any_end_of_the_last_transactions() {
     for test in ["read_write", "write_only", "insert", "delete", "update_index", "bulk_insert"] {
         assert_eq!(finds(NAME, &of(test), ""), NO_CHECK, "{test}");
-        let unknown = finds_when_told(NAME, &of(test), "", Ending::Unknown);
+        let unknown = finds_with_outcome(NAME, &of(test), "", Ending::Unknown);
         assert_eq!(unknown, NO_CHECK, "{test}");
     }
 }
 
 #[test]
-fn a_lost_or_a_strange_row_is_found() {
+fn a_lost_or_an_extra_row_is_found() {
     for test in ["read_write", "update_index", "insert"] {
         let lost = "DELETE FROM sbtest2 WHERE id = 11";
         let found = finds(NAME, &of(test), lost);
         assert_eq!(found.first().map(String::as_str), Some(ROWS), "{test}: {found:?}");
     }
-    let strange = "INSERT INTO sbtest1 SELECT 41, k, c, pad FROM sbtest1 WHERE id = 1";
-    assert_eq!(finds(NAME, &of("read_write"), strange), [ROWS]);
+    let extra = "INSERT INTO sbtest1 SELECT 41, k, c, pad FROM sbtest1 WHERE id = 1";
+    assert_eq!(finds(NAME, &of("read_write"), extra), [ROWS]);
     let back = "INSERT OR REPLACE INTO sbtest1 VALUES (7, 1, 'c', 'pad')";
     assert_eq!(finds(NAME, &of("delete"), back), [ROWS, TEXTS]);
 }
@@ -73,7 +73,7 @@ fn an_addition_that_is_lost_or_done_twice_is_found() {
     }
     let fewer = "UPDATE sbtest1 SET k = -5 WHERE id = 3";
     assert_eq!(finds(NAME, &of("read_write"), fewer), [COUNTS]);
-    let undone = finds_when_told(NAME, &of("update_index"), "", Ending::Undone);
+    let undone = finds_with_outcome(NAME, &of("update_index"), "", Ending::Undone);
     assert_eq!(undone, [COUNTS]);
 }
 

@@ -1,4 +1,4 @@
-//! A workload's load, run and check, and the damage that is done to its store meanwhile.
+//! Load, run and check of a workload, with damage to its store in between.
 
 use crate::checked_run::{CLIENTS, CheckedRun};
 use syncline_contract::conformance::block_on;
@@ -7,35 +7,35 @@ use syncline_contract::{
 };
 use syncline_stores::AnySession;
 
-/// What is done to a store between a load and its check.
+/// The damage to a store between a load and its check.
 struct Scenario<'s> {
     /// The damage after the load, as SQL.
     loaded: &'s str,
     /// The damage after the run.
     ended: &'s str,
-    /// What each client is told of its last transaction, which was committed.
-    told: Ending,
+    /// The outcome that each client gets for its last transaction, which was committed.
+    outcome: Ending,
 }
 
 /// Loads a workload and runs its clients in turn, each of whose transactions is committed unless it
-/// aborts itself, and answers which checks found what was done meanwhile.
+/// aborts itself; returns the checks that found the damage.
 fn finds_in(name: &str, options: &[(&str, &str)], story: &Scenario<'_>) -> Vec<String> {
     let run = CheckedRun::new("client=threads", name, options);
-    run.harm(story.loaded);
+    run.damage_store(story.loaded);
     let tallies = block_on(&run.worker, async {
         let mut session = run.connect().await;
         let mut tallies = Vec::new();
         for number in 0..CLIENTS {
             let mut client = run.workload.client(number, CLIENTS, 42);
             for round in 0..200 {
-                let last = (round == 199).then_some(story.told);
+                let last = (round == 199).then_some(story.outcome);
                 one(&mut session, &mut client, last).await;
             }
             tallies.push(client.tally());
         }
         tallies
     });
-    run.harm(story.ended);
+    run.damage_store(story.ended);
     let checks = run.check(tallies);
     let names: Vec<_> = checks.iter().map(|check| check.name.as_str()).collect();
     assert_eq!(names, run.workload.check_names(), "{name} {options:?}");
@@ -44,34 +44,34 @@ fn finds_in(name: &str, options: &[(&str, &str)], story: &Scenario<'_>) -> Vec<S
     found.map(|check| check.name).collect()
 }
 
-/// The damage is done after the run.
+/// With damage after the run.
 pub(crate) fn finds(name: &str, options: &[(&str, &str)], damage: &str) -> Vec<String> {
-    finds_when_told(name, options, damage, Ending::Committed)
+    finds_with_outcome(name, options, damage, Ending::Committed)
 }
 
-/// The damage is done after the run, whose clients are told that of their last transaction.
-pub(crate) fn finds_when_told(
+/// With damage after the run, whose clients get that outcome for their last transaction.
+pub(crate) fn finds_with_outcome(
     name: &str,
     options: &[(&str, &str)],
     damage: &str,
-    told: Ending,
+    outcome: Ending,
 ) -> Vec<String> {
-    let story = Scenario { loaded: "", ended: damage, told };
+    let story = Scenario { loaded: "", ended: damage, outcome };
     finds_in(name, options, &story)
 }
 
-/// The damage is done before the run.
+/// With damage before the run.
 pub(crate) fn finds_while_running(
     name: &str,
     options: &[(&str, &str)],
     damage: &str,
 ) -> Vec<String> {
-    let story = Scenario { loaded: damage, ended: "", told: Ending::Committed };
+    let story = Scenario { loaded: damage, ended: "", outcome: Ending::Committed };
     finds_in(name, options, &story)
 }
 
-/// Performs a transaction, commits it, and tells its client how it ended, or something else.
-async fn one<C: Client>(session: &mut AnySession, client: &mut C, told: Option<Ending>) {
+/// Performs a transaction, commits it, and gives its client the outcome, or another one.
+async fn one<C: Client>(session: &mut AnySession, client: &mut C, outcome: Option<Ending>) {
     let kind = client.draw();
     let mut asked = RequestTracker::default();
     session.begin(client.shape(kind));
@@ -79,7 +79,7 @@ async fn one<C: Client>(session: &mut AnySession, client: &mut C, told: Option<E
     let ending = match performed {
         Ok(()) => {
             session.commit().await.unwrap();
-            told.unwrap_or(Ending::Committed)
+            outcome.unwrap_or(Ending::Committed)
         }
         Err(Stop::Abort) => {
             session.abort().await;

@@ -1,6 +1,6 @@
-//! What the checks of `short` find.
+//! Tests that the checks of `short` find damage.
 
-use crate::scenario::{NO_CHECK, finds, finds_when_told};
+use crate::scenario::{NO_CHECK, finds, finds_with_outcome};
 use syncline_contract::Ending;
 
 const COUNTED: &str = "each table counts every committed update once";
@@ -11,7 +11,7 @@ const OPTIONS: [(&str, &str); 4] =
 #[test]
 fn an_undamaged_store_holds() {
     assert_eq!(finds("short", &OPTIONS, ""), NO_CHECK);
-    let unknown = finds_when_told("short", &OPTIONS, "", Ending::Unknown);
+    let unknown = finds_with_outcome("short", &OPTIONS, "", Ending::Unknown);
     assert_eq!(unknown, NO_CHECK);
 }
 

@@ -1,4 +1,4 @@
-//! What the checks of loads of single records find.
+//! Tests that the checks of single-record loads find damage.
 
 use crate::scenario::{NO_CHECK, finds, finds_while_running};
 
@@ -18,12 +18,12 @@ fn an_undamaged_store_holds() {
 }
 
 #[test]
-fn a_text_that_nobody_wrote_is_found() {
+fn a_text_that_was_never_written_is_found() {
     for name in ["select", "update"] {
         let other = "UPDATE single_record_1 SET text = 'x' || substr(text, 2) WHERE id = 70";
         assert_eq!(finds(name, &SMALL, other), [LAST]);
     }
-    // One of the sixteen, but not that of the row; no update of the next row leaves it either.
+    // One of the sixteen texts, but not the row's; no update of the next row leaves it either.
     let another = "UPDATE single_record_0 SET text = (SELECT text FROM single_record_0 AS other \
                    WHERE other.text <> single_record_0.text LIMIT 1) WHERE id = 70";
     assert_eq!(finds("select", &SMALL, another), [LAST]);
@@ -44,7 +44,7 @@ fn what_is_read_wrong_while_running_is_found() {
         let options = [SMALL[0], SMALL[1], ("by", by)];
         assert_eq!(finds_while_running("select", &options, other), [READ, LAST]);
     }
-    // The index finds other rows than those that were asked for.
+    // The index finds other rows than those requested.
     let other = "UPDATE single_record_0 SET sec = sec + 1000; \
                  UPDATE single_record_0 SET sec = (sec + 1) % 1000";
     let options = [SMALL[0], ("by", "index")];

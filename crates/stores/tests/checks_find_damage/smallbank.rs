@@ -1,6 +1,6 @@
-//! What the checks of `smallbank` find.
+//! Tests that the checks of `smallbank` find damage.
 
-use crate::scenario::{NO_CHECK, finds, finds_when_told};
+use crate::scenario::{NO_CHECK, finds, finds_with_outcome};
 use syncline_contract::Ending;
 
 const HELD: &str = "the bank holds what it opened with and what committed transactions brought";
@@ -12,7 +12,7 @@ const NAME: &str = "smallbank";
 #[test]
 fn an_undamaged_store_holds() {
     assert_eq!(finds(NAME, &OPTIONS, ""), NO_CHECK);
-    assert_eq!(finds_when_told(NAME, &OPTIONS, "", Ending::Unknown), NO_CHECK);
+    assert_eq!(finds_with_outcome(NAME, &OPTIONS, "", Ending::Unknown), NO_CHECK);
 }
 
 #[test]

@@ -1,6 +1,6 @@
-//! What the checks of `tatp` find.
+//! Tests that the checks of `tatp` find damage.
 
-use crate::scenario::{NO_CHECK, finds, finds_when_told};
+use crate::scenario::{NO_CHECK, finds, finds_with_outcome};
 use syncline_contract::Ending;
 
 const BELONGS: &str = "every call forwarding belongs to a special facility of its subscriber";
@@ -18,7 +18,7 @@ fn an_undamaged_store_holds() {
     for lookup in ["index", "table"] {
         let options = [OPTIONS[0], ("lookup", lookup)];
         assert_eq!(finds(NAME, &options, ""), NO_CHECK);
-        assert_eq!(finds_when_told(NAME, &options, "", Ending::Unknown), NO_CHECK);
+        assert_eq!(finds_with_outcome(NAME, &options, "", Ending::Unknown), NO_CHECK);
     }
 }
 

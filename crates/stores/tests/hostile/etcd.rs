@@ -14,7 +14,7 @@ fn json(text: &str) -> Vec<Act> {
     vec![Reads, send(answer)]
 }
 
-/// What a server does, by name.
+/// The scripts of servers, by name.
 pub(crate) fn cases() -> Vec<(&'static str, Vec<Act>)> {
     const CHUNKED: &str = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
     let mut known = json(r#"{"version":"3.4.0"}"#);
@@ -60,7 +60,7 @@ pub(crate) fn cases() -> Vec<(&'static str, Vec<Act>)> {
         ("a chunk of 2 GB", answers(CHUNKED, vec![send("77359400\r\n"), Silence])),
         ("a chunk beyond any", answers(CHUNKED, vec![send("ffffffffffffffffff\r\n"), Silence])),
         ("a chunk without length", answers(CHUNKED, vec![send("\r\n"), Silence])),
-        ("a chunk of another length", answers(CHUNKED, vec![send("1\r\nab\r\n"), Silence])),
+        ("a chunk with a wrong length", answers(CHUNKED, vec![send("1\r\nab\r\n"), Silence])),
         ("endless chunks", answers(CHUNKED, vec![Forever(b"4\r\n    \r\n".to_vec())])),
         ("endless line of a chunk", answers(CHUNKED, vec![Forever(b"0".to_vec())])),
         ("endless trailers", answers(CHUNKED, vec![send("0\r\n"), Forever(b"a: b\r\n".to_vec())])),

@@ -1,11 +1,11 @@
-//! Servers behind a JDBC driver, which reads the protocol in a JVM within this process.
+//! Servers behind a JDBC driver, which decodes the protocol in a JVM within this process.
 
 use crate::server::{Close, Drip, Forever, Reads, Silence, all_end_within, send};
 use std::path::{Path, PathBuf};
 
-/// Longer than the others': a driver's classes are loaded meanwhile.
+/// Longer than for the others, since a driver's classes are loaded meanwhile.
 const DEADLINE_MS: u64 = 500;
-/// What a JVM may take on top for its heap, in KiB.
+/// The additional memory for a JVM's heap, in KiB.
 const MEMORY_MAX_KIB: u64 = 1024 * 1024;
 
 /// The jar file of a driver, in the folder that `scripts/fetch-jdbc-drivers` fills.

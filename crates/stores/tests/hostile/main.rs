@@ -1,7 +1,7 @@
-//! Hostile and broken servers of each protocol: whatever they send, a client ends in one sentence, within its
-//! deadline and in bounded memory.
+//! Hostile and broken servers of each protocol: whatever they send, a client ends with one sentence,
+//! within its deadline and in bounded memory.
 
-#![allow(clippy::unwrap_used, reason = "in a test an unwrap is a finding")]
+#![allow(clippy::unwrap_used, reason = "a failed unwrap fails the test")]
 
 mod etcd;
 #[cfg(feature = "jdbc")]
@@ -15,7 +15,7 @@ use std::collections::BTreeSet;
 
 // A.E6
 #[test]
-fn more_than_a_hundred_hostile_servers_are_met_each_of_another_kind() {
+fn more_than_a_hundred_different_hostile_servers_are_tested() {
     let protocols = [
         postgres::cases(),
         postgres::encryption_cases(),
@@ -26,7 +26,7 @@ fn more_than_a_hundred_hostile_servers_are_met_each_of_another_kind() {
     ];
     for cases in &protocols {
         let names: BTreeSet<_> = cases.iter().map(|(name, _)| name).collect();
-        assert_eq!(names.len(), cases.len(), "two of a name: {names:?}");
+        assert_eq!(names.len(), cases.len(), "two cases have the same name: {names:?}");
     }
     let all: usize = protocols.iter().map(Vec::len).sum();
     assert!(all > 100, "{all} hostile servers");

@@ -7,7 +7,7 @@ fn packet(sequence: u8, payload: &[u8]) -> Vec<u8> {
     [&length[..3], &[sequence], payload].concat()
 }
 
-/// What a server says first.
+/// A server's first packet.
 fn greeting() -> Vec<u8> {
     let abilities: u64 = 0xFFFF_F7FF & !1;
     let mut out = vec![10];
@@ -32,14 +32,14 @@ fn greeted(then: Vec<Act>) -> Vec<Act> {
     script
 }
 
-/// A server that lets a client in, and reads its first question.
+/// A server that accepts a client, and reads its first request.
 fn let_in(then: Vec<Act>) -> Vec<Act> {
     let mut script = vec![send(greeting()), Reads, send(packet(2, &[0, 0, 0, 2, 0, 0, 0])), Reads];
     script.extend(then);
     script
 }
 
-/// What a server does, by name.
+/// The scripts of servers, by name.
 pub(crate) fn cases() -> Vec<(&'static str, Vec<Act>)> {
     let whole = greeting();
     let column = packet(
@@ -55,7 +55,7 @@ pub(crate) fn cases() -> Vec<(&'static str, Vec<Act>)> {
         ("the longest packet", vec![send([0xff, 0xff, 0xff, 0]), Forever(vec![b'x'; 512])]),
         ("an empty greeting", vec![send(packet(0, b""))]),
         ("another protocol", vec![send(packet(0, &[9; 40]))]),
-        ("a cut greeting", vec![send(packet(0, &whole[4..30]))]),
+        ("a truncated greeting", vec![send(packet(0, &whole[4..30]))]),
         ("half a greeting", vec![send(&whole[..20]), Silence]),
         ("half a greeting, then its end", vec![send(&whole[..20]), Close]),
         ("a greeting that drips", vec![Drip(vec![0x40, 0, 0, 0, 10])]),
@@ -74,7 +74,7 @@ pub(crate) fn cases() -> Vec<(&'static str, Vec<Act>)> {
             greeted(vec![send(packet(2, b"\xfeauth_gssapi_client\0x"))]),
         ),
         (
-            "asks for the password in clear",
+            "requests the password in clear",
             greeted(vec![send(packet(2, b"\xfemysql_clear_password\0"))]),
         ),
         (
@@ -102,7 +102,7 @@ pub(crate) fn cases() -> Vec<(&'static str, Vec<Act>)> {
         ("let in, then closed", let_in(vec![Close])),
         ("let in, then drips", let_in(vec![Drip(packet(1, &[1]))])),
         ("let in, then an empty packet", let_in(vec![send(packet(1, b""))])),
-        ("wants a file of ours", let_in(vec![send(packet(1, b"\xfb/etc/passwd")), Silence])),
+        ("requests a local file", let_in(vec![send(packet(1, b"\xfb/etc/passwd")), Silence])),
         (
             "columns beyond any",
             let_in(vec![
@@ -112,7 +112,7 @@ pub(crate) fn cases() -> Vec<(&'static str, Vec<Act>)> {
         ),
         ("many columns, then silent", let_in(vec![send(packet(1, b"\xfd\xff\xff\xff")), Silence])),
         (
-            "a column that is cut",
+            "a truncated column",
             let_in(vec![send(packet(1, &[1])), send(packet(2, b"\x03de")), Silence]),
         ),
         (

@@ -8,7 +8,7 @@ fn message(tag: u8, body: &[u8]) -> Vec<u8> {
     [&[tag][..], &length, body].concat()
 }
 
-/// A message whose length says what it likes.
+/// A message with any length field.
 fn claims(tag: u8, length: u32) -> Vec<u8> {
     [&[tag][..], &length.to_be_bytes()].concat()
 }
@@ -21,21 +21,21 @@ fn authentication(kind: u32, rest: &[u8]) -> Vec<u8> {
     message(b'R', &[&kind.to_be_bytes()[..], rest].concat())
 }
 
-/// After the client's first words.
+/// After the client's start-up packet.
 fn after_startup(then: Vec<Act>) -> Vec<Act> {
     let mut script = vec![Reads];
     script.extend(then);
     script
 }
 
-/// A server that lets a client in, and reads its first question.
+/// A server that accepts a client, and reads its first request.
 fn let_in(then: Vec<Act>) -> Vec<Act> {
     let mut script = vec![Reads, send(authentication(0, b"")), send(message(b'Z', b"I")), Reads];
     script.extend(then);
     script
 }
 
-/// What a server does, by name.
+/// The scripts of servers, by name.
 pub(crate) fn cases() -> Vec<(&'static str, Vec<Act>)> {
     let scram = |first: &str| {
         let mut script = vec![Reads, send(authentication(10, b"SCRAM-SHA-256\0\0")), Reads];
@@ -65,7 +65,7 @@ pub(crate) fn cases() -> Vec<(&'static str, Vec<Act>)> {
         ("an unknown tag", after_startup(vec![send(message(b'!', b""))])),
         ("an unknown log-in", after_startup(vec![send(authentication(99, b""))])),
         ("a log-in without a kind", after_startup(vec![send(message(b'R', b""))])),
-        ("a cut md5 salt", after_startup(vec![send(authentication(5, b"x"))])),
+        ("a truncated md5 salt", after_startup(vec![send(authentication(5, b"x"))])),
         ("clear text", after_startup(vec![send(authentication(3, b""))])),
         ("no mechanism", after_startup(vec![send(authentication(10, b"\0"))])),
         ("mechanisms without end", after_startup(vec![send(authentication(10, &[b'x'; 60_000]))])),
@@ -127,7 +127,7 @@ fn a_hostile_postgresql_ends_in_a_sentence() {
     });
 }
 
-/// What a server does that is asked for encryption, by name.
+/// The scripts of servers that are asked to encrypt, by name.
 pub(crate) fn encryption_cases() -> Vec<(&'static str, Vec<Act>)> {
     vec![
         ("silent", vec![Silence]),

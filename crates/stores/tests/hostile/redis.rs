@@ -2,14 +2,14 @@
 
 use crate::server::{Act, Close, DEADLINE_MS, Drip, Forever, Reads, Silence, all_end, send};
 
-/// A server that lets a client in: it answers PING and the session's name.
+/// A server that accepts a client: it answers PING and the session's name.
 fn let_in(then: Vec<Act>) -> Vec<Act> {
     let mut script = vec![Reads, send("+PONG\r\n"), Reads, send("+OK\r\n"), Reads];
     script.extend(then);
     script
 }
 
-/// What a server does, by name.
+/// The scripts of servers, by name.
 pub(crate) fn cases() -> Vec<(&'static str, Vec<Act>)> {
     let deep = b"*1\r\n".repeat(1_000_000);
     vec![
@@ -63,7 +63,7 @@ fn a_hostile_redis_ends_in_a_sentence() {
     });
 }
 
-/// What a server does that is asked for encryption, by name.
+/// The scripts of servers that are asked to encrypt, by name.
 pub(crate) fn encryption_cases() -> Vec<(&'static str, Vec<Act>)> {
     vec![
         ("silent", vec![Silence]),

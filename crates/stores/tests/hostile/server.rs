@@ -1,4 +1,4 @@
-//! A server that follows a script, and what a client of it must come to.
+//! A server that follows a script, and the required result of its client.
 
 use parking_lot::Mutex;
 use std::io::{Read, Write};
@@ -10,31 +10,31 @@ use syncline_contract::Target;
 use syncline_contract::conformance::block_on;
 use syncline_stores::AnyTarget;
 
-/// How long connecting and each question may take: an option of the URL.
+/// How long connecting and each request may take: an option of the URL.
 pub(crate) const DEADLINE_MS: u64 = 150;
-/// A client that is still there then hangs. No case takes as long on a machine that is busy.
+/// A client that is still running then hangs. No case takes as long even on a busy machine.
 const HANGS_AFTER: Duration = Duration::from_secs(30);
-/// Between the bytes of a drip: shorter than the deadline.
+/// The pause between the bytes of a drip: shorter than the deadline.
 const DRIP: Duration = Duration::from_millis(10);
-/// What a sentence has at most.
+/// The maximum length of an error sentence.
 const SENTENCE_MAX: usize = 1_000;
-/// What a client may take at most, in KiB: the longest answer, while its buffer grows.
+/// The maximum memory of a client, in KiB: the longest answer while its buffer grows.
 const MEMORY_MAX_KIB: u64 = 192 * 1024;
 /// The kernel counts the memory of the whole process, so clients run one at a time.
 static ONE_CLIENT: Mutex<()> = Mutex::new(());
 
-/// What a server does next with a connection.
+/// The next action of a server on a connection.
 #[derive(Clone, Debug)]
 pub(crate) enum Act {
     /// Sends bytes.
     Send(Vec<u8>),
-    /// Waits for a question and reads what has come.
+    /// Waits for a request and reads it.
     Read,
-    /// Sends bytes again and again, as fast as they are taken.
+    /// Sends bytes repeatedly, as fast as they are accepted.
     Forever(Vec<u8>),
-    /// Sends bytes one by one, with a pause before each, again and again.
+    /// Sends bytes one by one, with a pause before each, repeatedly.
     Drip(Vec<u8>),
-    /// Reads and never says anything more.
+    /// Reads, and sends nothing more.
     Silence,
     /// Closes the connection.
     Close,
@@ -73,12 +73,12 @@ fn follow(script: &[Act], stream: &mut TcpStream) -> std::io::Result<()> {
             Close => return Ok(()),
         }
     }
-    // A script that ends is silent from there on.
+    // After its end, a script is silent.
     while stream.read(&mut room)? > 0 {}
     Ok(())
 }
 
-/// A port at which every connection is met by a script. Its threads end with the test's process.
+/// A port on which a script serves every connection. Its threads end with the test's process.
 fn serve(script: Vec<Act>) -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
@@ -95,13 +95,13 @@ fn serve(script: Vec<Act>) -> u16 {
     port
 }
 
-/// Lets a client meet each script at the URL that `url` makes of a port: none is let in, none hangs, and
-/// each ends in one sentence.
+/// Runs a client against each script at the URL that `url` makes from a port: none may connect, none
+/// may hang, and each must end with one sentence.
 pub(crate) fn all_end(cases: Vec<(&'static str, Vec<Act>)>, url: impl Fn(u16) -> String) {
     all_end_within(cases, MEMORY_MAX_KIB, url);
 }
 
-/// The same with another bound of memory.
+/// As [`all_end`], with another memory limit.
 pub(crate) fn all_end_within(
     cases: Vec<(&'static str, Vec<Act>)>,
     memory_max_kib: u64,
@@ -113,30 +113,30 @@ pub(crate) fn all_end_within(
         let before = memory_peak_from_now_kib();
         let (sender, ended) = mpsc::channel();
         thread::spawn(move || {
-            let met = AnyTarget::open(&url).map_err(|error| error.to_string());
-            let met = met.and_then(|target| {
+            let result = AnyTarget::open(&url).map_err(|error| error.to_string());
+            let result = result.and_then(|target| {
                 block_on(&(), target.meet()).map_err(|failure| failure.to_string())
             });
-            drop(sender.send(met));
+            drop(sender.send(result));
         });
-        let met = ended.recv_timeout(HANGS_AFTER);
-        let met = met.unwrap_or_else(|_error| panic!("{name}: the client hangs or panics"));
-        let said = met.err().unwrap_or_else(|| panic!("{name}: it was taken for a server"));
-        assert!(said.len() < SENTENCE_MAX, "{name}: {} bytes", said.len());
-        assert!(said.len() > 20, "{name}: {said}");
+        let result = ended.recv_timeout(HANGS_AFTER);
+        let result = result.unwrap_or_else(|_error| panic!("{name}: the client hangs or panics"));
+        let message = result.err().unwrap_or_else(|| panic!("{name}: it was accepted as a server"));
+        assert!(message.len() < SENTENCE_MAX, "{name}: {} bytes", message.len());
+        assert!(message.len() > 20, "{name}: {message}");
         let taken = memory_kib("VmHWM:").saturating_sub(before);
         assert!(taken < memory_max_kib, "{name}: the client took {taken} KiB");
     }
 }
 
-/// Forgets the peak that the kernel keeps; what is in use now, in KiB. The allocator may still hold memory of
-/// earlier clients, so a client is charged with what comes on top.
+/// Resets the peak that the kernel records; returns the current use in KiB. The allocator may still
+/// hold memory of earlier clients, so only the increase counts.
 fn memory_peak_from_now_kib() -> u64 {
     std::fs::write("/proc/self/clear_refs", "5").unwrap();
     memory_kib("VmRSS:")
 }
 
-/// A line of the kernel's account of this process.
+/// A line of the kernel's status of this process.
 fn memory_kib(line: &str) -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap();
     let kib = status.lines().find_map(|each| each.strip_prefix(line));

@@ -1,4 +1,4 @@
-//! Each product passes the contract's suite, and leaves nothing.
+//! Each product passes the contract's suite, and leaves nothing behind.
 
 use crate::support::{DerbyServer, NativeServer, derby_jars, jars, open};
 use std::fs;
@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use syncline_contract::conformance::conforms;
 use syncline_launcher::Product;
 
-/// Cases that a target which claims everything but queues runs.
+/// The number of cases for a target with all capabilities except queues.
 const CASES: usize = 32;
 
 fn conforms_at(url: impl Fn(&str) -> String) {

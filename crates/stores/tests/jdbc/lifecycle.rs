@@ -1,4 +1,5 @@
-//! An embedded database that stays, is found again, and is checked; its clients' threads in the JVM.
+//! An embedded database that is kept, reopened and checked; the names of its clients' threads in the
+//! JVM.
 
 use crate::support::{derby_jars, jars, open};
 use std::process::Command;
@@ -14,7 +15,7 @@ fn plan(name: &'static str) -> Plan {
 }
 
 #[test]
-fn what_is_kept_is_found_again_and_goes_when_it_is_removed() {
+fn a_kept_database_is_reopened_and_can_be_removed() {
     for (product, jars, checks) in [
         ("derby", derby_jars(), true),
         ("h2", jars(&["h2"]), false),
@@ -26,17 +27,17 @@ fn what_is_kept_is_found_again_and_goes_when_it_is_removed() {
         let (mine, other) = (plan("mine"), plan("other"));
         let target = open(&url);
         assert!(target.capabilities().reopens, "{product}");
-        assert!(!block_on(&(), target.reopen(&mine)).unwrap(), "{product}: nothing is there");
+        assert!(!block_on(&(), target.reopen(&mine)).unwrap(), "{product}: there is no database");
         block_on(&(), target.create(&mine)).unwrap();
         block_on(&(), target.keep()).unwrap();
         drop(target);
-        assert!(place.is_dir(), "{product}: what is kept stays");
+        assert!(place.is_dir(), "{product}: a kept database stays");
 
         let target = open(&url);
         assert!(block_on(&(), target.reopen(&mine)).unwrap(), "{product}");
         let found = block_on(&(), target.self_check()).unwrap();
         assert_eq!(found, checks.then(Vec::new), "{product}");
-        // Left without a word it stays, closed.
+        // Dropped without keep or remove it stays, closed.
         drop(target);
         let target = open(&url);
         let why = block_on(&(), target.reopen(&other)).unwrap_err();
@@ -48,20 +49,20 @@ fn what_is_kept_is_found_again_and_goes_when_it_is_removed() {
         block_on(&(), target.remove()).unwrap();
         // The directory was there before that target, so it stays.
         let left = std::fs::read_dir(&place).unwrap().count();
-        assert_eq!(left, 0, "{product}: what is removed is gone");
+        assert_eq!(left, 0, "{product}: a removed database is gone");
     }
 }
 
 #[test]
-fn threads_bear_their_names_in_the_jvm_too() {
+fn threads_have_their_names_in_the_jvm() {
     let url = format!("jdbc:h2:mem:names?driver={}", jars(&["h2"]));
     let worker = thread::Builder::new().name("worker 77".to_owned());
     let seen = worker.spawn(move || {
         block_on(&(), open(&url).meet()).unwrap();
-        // While this thread lives, it is asked for from outside, as a profiler does.
+        // While this thread runs, it is listed from outside, as a profiler does.
         let own = std::process::id().to_string();
-        let said = Command::new("jcmd").args([&own, "Thread.print"]).output();
-        String::from_utf8_lossy(&said.unwrap().stdout).into_owned()
+        let output = Command::new("jcmd").args([&own, "Thread.print"]).output();
+        String::from_utf8_lossy(&output.unwrap().stdout).into_owned()
     });
     let seen = seen.unwrap().join().unwrap();
     assert!(seen.contains("\"worker 77\""), "{seen}");

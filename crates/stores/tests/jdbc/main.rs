@@ -1,10 +1,10 @@
 //! Databases with JDBC drivers: Derby embedded and as its network server, H2 and HSQLDB; PostgreSQL and
 //! MariaDB on private servers.
 //!
-//! The jar files are fetched by `scripts/fetch-jdbc-drivers`; without them these tests fail, and say so.
+//! `scripts/fetch-jdbc-drivers` fetches the jar files; without them these tests fail with that advice.
 
 #![cfg(feature = "jdbc")]
-#![allow(clippy::unwrap_used, reason = "in a test an unwrap is a finding")]
+#![allow(clippy::unwrap_used, reason = "a failed unwrap fails the test")]
 
 mod conformance;
 mod durability;

@@ -1,4 +1,4 @@
-//! What is not ours is left alone, and what cannot be is said in a sentence.
+//! Unmanaged files are left alone, and errors are one sentence.
 
 use crate::support::{DerbyServer, NativeServer, derby_jars, jars, open};
 use std::fs;
@@ -19,7 +19,7 @@ fn plan() -> Plan {
 }
 
 #[test]
-fn a_directory_that_is_not_ours_is_refused_and_left() {
+fn an_unmanaged_directory_is_refused_and_left_unchanged() {
     let folder = tempfile::tempdir().unwrap();
     let place = folder.path().join("theirs");
     fs::create_dir(&place).unwrap();
@@ -28,10 +28,10 @@ fn a_directory_that_is_not_ours_is_refused_and_left() {
     let target = open(&format!("jdbc:h2:{}?driver={jars}", place.display()));
     let findings = refuses_foreign(&target);
     assert!(findings.is_empty(), "{findings:?}");
-    let met = block_on(&(), target.meet()).unwrap_err();
-    assert!(met.what.contains("database.mv.db"), "{met}");
+    let refused = block_on(&(), target.meet()).unwrap_err();
+    assert!(refused.what.contains("database.mv.db"), "{refused}");
     assert_eq!(fs::read_to_string(place.join("database.mv.db")).unwrap(), "precious");
-    // Not even the file in which H2 writes that it could not open another one.
+    // Not even the file in which H2 records that it could not open another one.
     let there = fs::read_dir(&place).unwrap();
     let there: Vec<_> = there.map(|entry| entry.unwrap().file_name()).collect();
     assert_eq!(there, ["database.mv.db"]);
@@ -44,31 +44,31 @@ fn a_database_that_cannot_be_started_leaves_nothing() {
     let (shown, jars) = (place.display(), jars(&["h2"]));
     let target = open(&format!("jdbc:h2:{shown};NO_SUCH_SETTING=1?driver={jars}"));
     for _ in 0..2 {
-        let said = block_on(&(), target.create(&plan())).unwrap_err();
-        assert!(said.what.contains("NO_SUCH_SETTING"), "{said}");
-        assert!(!place.exists(), "{said}");
+        let error = block_on(&(), target.create(&plan())).unwrap_err();
+        assert!(error.what.contains("NO_SUCH_SETTING"), "{error}");
+        assert!(!place.exists(), "{error}");
     }
     drop(target);
     assert!(!place.exists());
 }
 
 #[test]
-fn a_driver_that_is_not_there_is_said() {
+fn a_missing_driver_is_reported() {
     let target = open("jdbc:x://h/y?driver=/nowhere/at/all.jar");
-    let said = block_on(&(), target.meet()).unwrap_err();
-    assert!(said.what.contains("no driver jar /nowhere/at/all.jar"), "{said}");
+    let error = block_on(&(), target.meet()).unwrap_err();
+    assert!(error.what.contains("the driver jar /nowhere/at/all.jar does not exist"), "{error}");
     let other = open(&format!("jdbc:x://h/y?driver={}", jars(&["h2"])));
-    let said = block_on(&(), other.meet()).unwrap_err();
-    assert!(said.what.contains("takes this URL"), "{said}");
+    let error = block_on(&(), other.meet()).unwrap_err();
+    assert!(error.what.contains("accepts this URL"), "{error}");
     let class = open(&format!("jdbc:x://h/y?driver={}&class=no.Such", jars(&["h2"])));
-    let said = block_on(&(), class.meet()).unwrap_err();
-    assert!(said.what.contains("no.Such"), "{said}");
+    let error = block_on(&(), class.meet()).unwrap_err();
+    assert!(error.what.contains("no.Such"), "{error}");
 }
 
 #[test]
-fn a_schema_of_others_stays_and_what_a_killed_run_left_is_cleaned() {
+fn unmanaged_schemas_stay_and_those_of_a_killed_run_are_cleaned() {
     let server = DerbyServer::start();
-    // As a run that was killed: nothing is removed.
+    // Like a run that was killed: nothing is removed.
     let left = ManuallyDrop::new(open(&server.url("")));
     block_on(&(), left.create(&plan())).unwrap();
     let jars = derby_jars();
@@ -84,7 +84,7 @@ fn a_schema_of_others_stays_and_what_a_killed_run_left_is_cleaned() {
 }
 
 #[test]
-fn what_a_run_under_way_uses_is_not_cleaned() {
+fn a_schema_in_use_is_not_cleaned() {
     for product in [Product::Postgres, Product::Mariadb] {
         let server = NativeServer::start(product);
         let target = open(&server.url(""));
@@ -104,7 +104,7 @@ fn what_a_run_under_way_uses_is_not_cleaned() {
 }
 
 #[test]
-fn a_server_that_goes_is_a_lost_connection_and_no_hang() {
+fn a_server_that_stops_is_a_lost_connection_and_not_a_hang() {
     let server = DerbyServer::start();
     let target = open(&server.url(""));
     let plan = plan();
@@ -128,13 +128,13 @@ fn a_server_that_goes_is_a_lost_connection_and_no_hang() {
 }
 
 #[test]
-fn no_password_is_said() {
+fn no_password_is_shown() {
     let url = "jdbc:derby://127.0.0.1:1/x;user=a;password=secret?driver=/x.jar&password=secret2";
-    for said in [
+    for error in [
         format!("{:?}", syncline_stores::AnyTarget::open(&format!("{url}&speed=1"))),
         block_on(&(), open(url).meet()).unwrap_err().what,
     ] {
-        assert!(!said.contains("secret"), "{said}");
+        assert!(!error.contains("secret"), "{error}");
     }
 }
 

@@ -1,4 +1,4 @@
-//! Where the drivers are, and a Derby network server of the test's own.
+//! The location of the drivers, and a Derby network server of the test's own.
 
 use std::io::{BufRead, BufReader};
 use std::net::TcpListener;
@@ -29,7 +29,7 @@ pub(crate) fn jars(names: &[&str]) -> String {
     jars.join(":")
 }
 
-/// The jar files that make a Derby, with server and client.
+/// The jar files of Derby, with server and client.
 pub(crate) fn derby_jars() -> String {
     jars(&["derby", "derbyshared", "derbytools", "derbynet", "derbyclient"])
 }
@@ -39,7 +39,7 @@ pub(crate) fn open(url: &str) -> AnyTarget {
     AnyTarget::open(url).unwrap_or_else(|error| panic!("{url}: {error}"))
 }
 
-/// A private server of a product that is no Java's, in a folder of its own.
+/// A private server of a product that is not written in Java, in a directory of its own.
 pub(crate) struct NativeServer(TestServer);
 
 impl NativeServer {
@@ -47,7 +47,7 @@ impl NativeServer {
         NativeServer(TestServer::start(LaunchSpec::new(product)))
     }
 
-    /// The URL by which its JDBC driver meets it.
+    /// The URL for its JDBC driver.
     pub(crate) fn url(&self, options: &str) -> String {
         let server = &self.0.private;
         let port = port_of(server.url());
@@ -61,13 +61,13 @@ impl NativeServer {
             Product::Mariadb => {
                 (format!("mariadb://127.0.0.1:{port}/?user=root"), jars(&["mariadb-java-client"]))
             }
-            other => panic!("{} is met by no JDBC driver here", other.word()),
+            other => panic!("{} has no JDBC driver in these tests", other.word()),
         };
         format!("jdbc:{place}{login}&driver={driver}{options}")
     }
 }
 
-/// A Derby network server on a free port of loopback, ended when it is dropped.
+/// A Derby network server on a free loopback port, stopped when it is dropped.
 pub(crate) struct DerbyServer {
     process: Child,
     pub(crate) port: u16,
@@ -87,7 +87,8 @@ impl DerbyServer {
             .stdout(Stdio::piped())
             .spawn()
             .expect("a java on the path");
-        // It says so when it takes connections; what follows is of no use, and must not fill the pipe.
+        // It prints a line when it accepts connections; later output is discarded, so that it does not
+        // fill the pipe.
         let mut lines = BufReader::new(process.stdout.take().unwrap()).lines();
         let ready = lines
             .by_ref()
@@ -103,7 +104,7 @@ impl DerbyServer {
         self.process.id()
     }
 
-    /// The URL of a database on it, made at the first connection.
+    /// The URL of a database on it, created at the first connection.
     pub(crate) fn url(&self, options: &str) -> String {
         let (port, jars) = (self.port, derby_jars());
         format!("jdbc:derby://127.0.0.1:{port}/bench;create=true?driver={jars}{options}")

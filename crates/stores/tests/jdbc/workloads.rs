@@ -1,4 +1,4 @@
-//! Classic loads in miniature, by two clients at once, each with its checks.
+//! Classic loads in miniature, with two concurrent clients, each with its checks.
 
 use crate::support::{DerbyServer, derby_jars, jars, open};
 use std::thread;
@@ -40,7 +40,7 @@ async fn load(session: &mut AnySession, workload: &AnyWorkload) {
     }
 }
 
-/// One client's transactions, each tried until it commits.
+/// One client's transactions, each retried until it commits.
 async fn perform(session: &mut AnySession, mut client: impl Client<Tally = AnyTally>) -> AnyTally {
     for _ in 0..TRANSACTIONS {
         let kind = client.draw();

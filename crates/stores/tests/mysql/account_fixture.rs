@@ -27,7 +27,7 @@ pub(crate) fn plan(pipeline: bool) -> Plan {
     plan
 }
 
-/// Runs what never waits for a worker.
+/// Runs a future that never waits for a worker.
 pub(crate) fn now<T>(future: impl Future<Output = T>) -> T {
     block_on(&(), future)
 }
@@ -45,13 +45,13 @@ impl AccountFixture {
         AccountFixture::with(server, options, plan(true))
     }
 
-    /// The same, of another plan.
+    /// As [`AccountFixture::on`], with another plan.
     pub(crate) fn with(server: &Server, options: &str, plan: Plan) -> AccountFixture {
         let options = format!("live=yes&{options}");
         AccountFixture::at(&server.by_socket(options.trim_end_matches('&')), plan)
     }
 
-    /// The same, by a URL.
+    /// As [`AccountFixture::with`], with a URL.
     pub(crate) fn at(url: &str, plan: Plan) -> AccountFixture {
         let target = AnyTarget::open(url).expect("a good URL");
         now(target.create(&plan)).expect("tables");
@@ -94,7 +94,7 @@ impl AccountFixture {
         read.expect("a balance")
     }
 
-    /// The name of its database, by the statement that would drop it.
+    /// The name of its database, from the statement that would drop it.
     pub(crate) fn database(&self) -> String {
         let intent = self.target.intent(&self.plan, 1).expect("an intent");
         let name = intent.removes[0].split('`').nth(1);
@@ -119,7 +119,7 @@ pub(crate) fn send(
     session.send(operation, &values)
 }
 
-/// Asks for one whole number by key.
+/// Reads a whole number by key.
 pub(crate) async fn ask(
     session: &mut AnySession,
     operation: OperationId,
@@ -129,6 +129,6 @@ pub(crate) async fn ask(
     let rows = session.receive().await?;
     match rows.row(0).value(0) {
         Value::Int(number) => Ok(number),
-        other => panic!("{other:?} is no balance"),
+        other => panic!("{other:?} is not a balance"),
     }
 }

@@ -1,5 +1,4 @@
-//! Conflicts that are brought about, through the runner: counted by their cause, tried again as the plan
-//! says.
+//! Deliberate conflicts through the runner: counted by their cause, and retried as the plan requires.
 
 use crate::crossing::{ConflictingClients, Way};
 use crate::server::Server;
@@ -22,7 +21,7 @@ fn crossed(options: &str, way: Way, retries: u32) -> RunResult {
 }
 
 #[test]
-fn a_cycle_of_waits_is_a_deadlock_counted_and_tried_again() {
+fn a_cycle_of_waits_is_a_deadlock_and_is_retried() {
     let deadlock = Cause::Deadlock as usize;
     let outcomes = crossed("", Way::Cross, 0).outcomes;
     assert_eq!(outcomes.conflicted[deadlock], PAIRS, "{outcomes:?}");
@@ -35,13 +34,13 @@ fn a_cycle_of_waits_is_a_deadlock_counted_and_tried_again() {
 }
 
 #[test]
-fn a_lock_that_is_held_too_long_is_counted_as_such_and_tried_again() {
+fn a_lock_timeout_is_counted_and_retried() {
     let locked = Cause::Locked as usize;
     let outcomes = crossed("&lock_wait_s=1", Way::Hold, 0).outcomes;
     assert_eq!(outcomes.conflicted[locked], PAIRS, "{outcomes:?}");
     assert_eq!((outcomes.attempted, outcomes.committed), (4, 2));
     let outcomes = crossed("&lock_wait_s=1", Way::Hold, 1_000).outcomes;
-    // Who holds it may take longer to commit than the second try waits.
+    // The holder may take longer to commit than the second attempt waits.
     assert!(outcomes.retried[locked] >= PAIRS, "{outcomes:?}");
     assert_eq!((outcomes.attempted, outcomes.committed), (4, 4));
     assert_eq!(outcomes.failed, [0; 5]);

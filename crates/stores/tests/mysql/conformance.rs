@@ -1,4 +1,5 @@
-//! MariaDB passes the contract's suite through a socket, by TCP and encrypted, at every isolation.
+//! MariaDB passes the contract's suite through a socket, over TCP and encrypted, at every isolation
+//! level.
 //!
 //! By hand, on a MySQL server: `SYNCLINE_MYSQL='mysql://root@127.0.0.1:3306?durability=data' cargo test
 //! -p syncline-stores --test mysql a_server_of_the_environment`.
@@ -8,7 +9,7 @@ use crate::server::Server;
 use syncline_contract::conformance::conforms;
 use syncline_stores::AnyTarget;
 
-/// Cases that a target which claims everything runs.
+/// The number of cases for a target with all capabilities.
 const CASES: usize = 32;
 
 fn conforms_at(url: &str) {
@@ -19,7 +20,7 @@ fn conforms_at(url: &str) {
 }
 
 fn nothing_is_left(server: &Server) {
-    let left = server.says("SHOW DATABASES LIKE 'syncline%'");
+    let left = server.query("SHOW DATABASES LIKE 'syncline%'");
     assert_eq!(left, "", "databases are left");
 }
 
@@ -51,7 +52,7 @@ fn encrypted() {
     conforms_at(&server.by_tcp(&format!("tls=verify-full&tls_roots={roots}&isolation=snapshot")));
     let open = AnyTarget::open(&server.by_tcp("tls=disable")).expect("a good URL");
     let refused = crate::account_fixture::now(syncline_contract::Target::meet(&open));
-    assert!(refused.is_err(), "the server takes encrypted sessions only");
+    assert!(refused.is_err(), "the server accepts encrypted sessions only");
     // B.F16
     let other = Certificates::new();
     let url = server.by_tcp(&format!("tls=verify-full&tls_roots={}", other.root().display()));
@@ -60,8 +61,7 @@ fn encrypted() {
     ));
     let refused = refused.expect_err("another authority's").what;
     assert!(
-        refused
-            .contains("its certificate is not signed by the key of the root that is trusted here"),
+        refused.contains("its certificate is not signed by the key of the trusted root"),
         "{refused}"
     );
     nothing_is_left(&server);

@@ -1,11 +1,11 @@
-//! Users of every kind log in, and a password never shows.
+//! Users with each authentication plugin log in, and a password is never shown.
 
 use crate::account_fixture::now;
 use crate::server::Server;
 use syncline_contract::Target;
 use syncline_stores::AnyTarget;
 
-fn meets(server: &Server, login: &str) -> Result<(), String> {
+fn connects(server: &Server, login: &str) -> Result<(), String> {
     let url = format!("mysql://{login}@127.0.0.1:{}?tls=disable&live=yes", server.port);
     let target = AnyTarget::open(&url).map_err(|error| error.to_string())?;
     now(target.meet()).map_err(|failure| failure.what)
@@ -15,22 +15,22 @@ fn meets(server: &Server, login: &str) -> Result<(), String> {
 fn users_log_in_by_their_plugins() {
     let server = Server::shared();
     for (user, plugin) in [("nat", "mysql_native_password"), ("edw", "ed25519")] {
-        server.says(&format!(
+        server.query(&format!(
             "CREATE OR REPLACE USER {user}@'%' IDENTIFIED VIA {plugin} USING PASSWORD('s3cr#t'); \
              GRANT ALL ON *.* TO {user}@'%'"
         ));
-        assert_eq!(meets(server, &format!("{user}:s3cr%23t")), Ok(()));
-        let refused = meets(server, &format!("{user}:wr0ng")).unwrap_err();
+        assert_eq!(connects(server, &format!("{user}:s3cr%23t")), Ok(()));
+        let refused = connects(server, &format!("{user}:wr0ng")).unwrap_err();
         assert!(refused.contains("user and password") && !refused.contains("wr0ng"), "{refused}");
     }
 }
 
 // B.Smaller
 #[test]
-fn a_user_who_must_encrypt_is_told_that_the_connection_was_not() {
+fn a_user_who_must_encrypt_gets_advice() {
     let server = Server::shared();
-    server.says("CREATE OR REPLACE USER enc@'%' IDENTIFIED BY 'pw' REQUIRE SSL");
-    let refused = meets(server, "enc:pw").unwrap_err();
+    server.query("CREATE OR REPLACE USER enc@'%' IDENTIFIED BY 'pw' REQUIRE SSL");
+    let refused = connects(server, "enc:pw").unwrap_err();
     assert!(
         refused.contains("1045")
             && refused.contains("the connection was not encrypted")
@@ -40,14 +40,14 @@ fn a_user_who_must_encrypt_is_told_that_the_connection_was_not() {
 }
 
 #[test]
-fn a_server_of_another_kind_is_said_to_be_one() {
+fn a_server_of_another_product_is_reported() {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
     let speaks = std::thread::spawn(move || {
         let (mut stream, _) = listener.accept().unwrap();
-        let said =
+        let error =
             std::io::Write::write_all(&mut stream, b"220 mail.example ESMTP, good morning\r\n");
-        said.unwrap();
+        error.unwrap();
         // A packet of that length never ends.
         drop(stream);
     });

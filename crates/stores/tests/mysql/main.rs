@@ -1,6 +1,8 @@
-//! MariaDB as a target, on servers that these tests start: the suite, transactions, failures, no harm.
+//! MariaDB as a target, on servers that these tests start: the suite, transactions, failures, no damage
+//! to other databases.
 //!
-//! MySQL has no package on Debian; the head of `conformance.rs` says how the suite is run on one by hand.
+//! MySQL has no package on Debian; the head of `conformance.rs` explains how to run the suite on a
+//! MySQL server by hand.
 
 mod account_fixture;
 #[path = "../shared/certificates.rs"]

@@ -1,4 +1,4 @@
-//! What the server says of itself: durability, isolation, place, counters.
+//! The settings that the server reports: durability, isolation, locations, counters.
 
 use crate::account_fixture::{ADD, AccountFixture, now, plan, send};
 use crate::server::Server;
@@ -8,7 +8,7 @@ use syncline_contract::{
 use syncline_stores::AnyTarget;
 
 #[test]
-fn a_durability_that_is_not_in_force_is_refused_before_anything_is_made() {
+fn a_durability_that_is_not_in_force_is_refused_at_first() {
     let server = Server::start(&["--innodb-flush-log-at-trx-commit=2"]);
     let lax = AnyTarget::open(&server.by_socket("durability=data")).unwrap();
     for refused in [now(lax.meet()), now(lax.create(&plan(true)))] {
@@ -19,21 +19,21 @@ fn a_durability_that_is_not_in_force_is_refused_before_anything_is_made() {
             "{what}"
         );
     }
-    assert_eq!(server.says("SHOW DATABASES LIKE 'syncline%'"), "");
-    let desk = AccountFixture::on(&server, "durability=os");
-    let evidence = now(desk.target.evidence()).unwrap();
+    assert_eq!(server.query("SHOW DATABASES LIKE 'syncline%'"), "");
+    let fixture = AccountFixture::on(&server, "durability=os");
+    let evidence = now(fixture.target.evidence()).unwrap();
     assert_eq!(evidence.durability, Durability::Os);
     let why = &evidence.durability_evidence;
     assert!(why.contains("innodb_flush_log_at_trx_commit=2"), "{why}");
 }
 
 #[test]
-fn a_setting_that_somebody_changes_shows_in_the_evidence() {
+fn a_changed_setting_is_reported() {
     let server = Server::start(&[]);
-    let desk = AccountFixture::on(&server, "");
-    assert_eq!(now(desk.target.evidence()).unwrap().durability, Durability::Data);
-    server.says("SET GLOBAL innodb_flush_log_at_trx_commit=0");
-    assert_eq!(now(desk.target.evidence()).unwrap().durability, Durability::None);
+    let fixture = AccountFixture::on(&server, "");
+    assert_eq!(now(fixture.target.evidence()).unwrap().durability, Durability::Data);
+    server.query("SET GLOBAL innodb_flush_log_at_trx_commit=0");
+    assert_eq!(now(fixture.target.evidence()).unwrap().durability, Durability::None);
 }
 
 #[test]
@@ -42,30 +42,30 @@ fn a_binary_log_that_is_not_synced_is_not_durable() {
     let target = AnyTarget::open(&server.by_socket("")).unwrap();
     let what = now(target.meet()).unwrap_err().what;
     assert!(what.contains("SET GLOBAL sync_binlog=1"), "{what}");
-    server.says("SET GLOBAL sync_binlog=1");
-    let desk = AccountFixture::on(&server, "").filled();
-    let evidence = now(desk.target.evidence()).unwrap();
+    server.query("SET GLOBAL sync_binlog=1");
+    let fixture = AccountFixture::on(&server, "").filled();
+    let evidence = now(fixture.target.evidence()).unwrap();
     assert_eq!(evidence.durability, Durability::Data);
     assert!(evidence.durability_evidence.contains("sync_binlog=1"));
-    commits_are_counted(&desk, "Binlog_commits");
+    commits_are_counted(&fixture, "Binlog_commits");
 }
 
 #[test]
 fn isolation_is_read_back_from_the_session() {
     let server = Server::shared();
-    for (word, isolation, said) in [
+    for (word, isolation, expected) in [
         ("read-committed", Isolation::ReadCommitted, "READ-COMMITTED"),
         ("repeatable-read", Isolation::RepeatableRead, "REPEATABLE-READ"),
         ("snapshot", Isolation::Snapshot, "REPEATABLE-READ"),
         ("serializable", Isolation::Serializable, "SERIALIZABLE"),
     ] {
-        let desk = AccountFixture::on(server, &format!("isolation={word}"));
-        let evidence = now(desk.target.evidence()).unwrap();
+        let fixture = AccountFixture::on(server, &format!("isolation={word}"));
+        let evidence = now(fixture.target.evidence()).unwrap();
         assert_eq!(evidence.isolation, isolation);
         let read_back = &evidence.settings[0];
-        assert_eq!(read_back.value, said);
+        assert_eq!(read_back.value, expected);
         assert!(read_back.said_by.starts_with("SELECT @@session."));
-        assert_eq!((desk.target.name().as_str(), &*evidence.product), ("mariadb", "MariaDB"));
+        assert_eq!((fixture.target.name().as_str(), &*evidence.product), ("mariadb", "MariaDB"));
         assert!(evidence.version.contains("MariaDB"), "{}", evidence.version);
     }
 }
@@ -75,7 +75,7 @@ fn the_log_and_the_process_are_those_of_the_server() {
     let server = Server::shared();
     for url in [server.by_socket("live=yes"), server.by_tcp("live=yes")] {
         let target = AnyTarget::open(&url).unwrap();
-        assert_eq!(target.process(), StoreProcess::REMOTE, "nobody was asked");
+        assert_eq!(target.process(), StoreProcess::REMOTE, "the server was not contacted");
         now(target.meet()).unwrap();
         assert_eq!(target.process(), StoreProcess::Other(server.pid()), "{url}");
         let data = server.data().canonicalize().unwrap();
@@ -85,17 +85,17 @@ fn the_log_and_the_process_are_those_of_the_server() {
     }
 }
 
-/// Commits a known number of transactions and finds them counted.
-fn commits_are_counted(desk: &AccountFixture, name: &str) {
+/// Commits a known number of transactions and checks that they are counted.
+fn commits_are_counted(fixture: &AccountFixture, name: &str) {
     let reading = || {
-        let counters = now(desk.target.counters()).expect("counters");
+        let counters = now(fixture.target.counters()).expect("counters");
         let commits = counters.into_iter().find(|counter| counter.meaning == Meaning::Commits);
         commits.expect("commits are among them")
     };
-    let mut session = desk.session();
+    let mut session = fixture.session();
     let before = reading();
     assert_eq!(before.name, name);
-    desk.run(async {
+    fixture.run(async {
         for round in 0..30 {
             session.begin(if round % 2 == 0 {
                 AccessPattern::Single
@@ -114,10 +114,10 @@ fn commits_are_counted(desk: &AccountFixture, name: &str) {
 }
 
 #[test]
-fn commits_are_counted_where_the_server_counts_them_and_else_said_to_be_unknown() {
+fn commits_are_counted_or_reported_as_unknown() {
     let server = Server::start(&["--innodb-monitor-enable=trx_rw_commits"]);
-    let desk = AccountFixture::on(&server, "").filled();
-    commits_are_counted(&desk, "trx_rw_commits");
+    let fixture = AccountFixture::on(&server, "").filled();
+    commits_are_counted(&fixture, "trx_rw_commits");
     let off = AccountFixture::on(Server::shared(), "");
     let counters = now(off.target.counters()).unwrap();
     for meaning in Meaning::ALL {
@@ -131,7 +131,7 @@ fn commits_are_counted_where_the_server_counts_them_and_else_said_to_be_unknown(
 }
 
 #[test]
-fn a_look_sees_where_the_log_stands() {
+fn an_observation_includes_the_log_position() {
     let server = Server::shared();
     let target = AnyTarget::open(&server.by_socket("")).unwrap();
     let position = || {
@@ -141,10 +141,10 @@ fn a_look_sees_where_the_log_stands() {
         assert_eq!(observed.process, StoreProcess::Other(server.pid()));
         let counters = observed.counters;
         let found = counters.iter().find(|counter| counter.name == "log sequence number");
-        found.expect("the log's place").value.clone().unwrap()
+        found.expect("the log position").value.clone().unwrap()
     };
     let before = position();
-    let desk = AccountFixture::on(server, "").filled();
-    assert!(position() > before, "making tables adds to the log");
-    drop(desk);
+    let fixture = AccountFixture::on(server, "").filled();
+    assert!(position() > before, "creating tables adds to the log");
+    drop(fixture);
 }

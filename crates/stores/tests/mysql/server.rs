@@ -1,5 +1,5 @@
 //! A MariaDB server of a test's own: a temporary directory, a socket and a free port, an unprivileged
-//! user; it ends with the test process, however that ends.
+//! user; it ends with the test process.
 
 use std::fs;
 use std::net::TcpListener;
@@ -11,12 +11,12 @@ use std::thread;
 use std::time::Duration;
 use tempfile::TempDir;
 
-/// Debian's user of no rights, as whom a server runs if the test is root.
+/// Debian's unprivileged user, which a server runs as if the test is root.
 const NOBODY: u32 = 65_534;
 
-/// How often, and how far apart, a server is asked whether it is up.
-const LOOKS: usize = 3_000;
-const BETWEEN_LOOKS: Duration = Duration::from_millis(20);
+/// How often, and at which interval, to check whether a server accepts connections.
+const CHECKS: usize = 3_000;
+const BETWEEN_CHECKS: Duration = Duration::from_millis(20);
 
 /// A running server.
 pub(crate) struct Server {
@@ -26,7 +26,7 @@ pub(crate) struct Server {
 }
 
 impl Server {
-    /// Starts one with further arguments; panics with the server's own words if it does not come up.
+    /// Starts a server with further arguments; panics with the server's output if it does not come up.
     pub(crate) fn start(arguments: &[&str]) -> Server {
         let directory = tempfile::tempdir().expect("a folder for the server");
         let data = directory.path().join("data");
@@ -37,12 +37,12 @@ impl Server {
         let mut install = unprivileged("mariadb-install-db");
         install.args(["--no-defaults", "--auth-root-authentication-method=normal"]);
         install.arg("--skip-test-db").arg(option("datadir", &data));
-        // Two that install at once disturb one another in a common directory.
+        // Two concurrent installations in a common directory disturb each other.
         install.env("TMPDIR", directory.path());
         let installed =
             install.output().expect("mariadb-install-db, of Debian's package mariadb-server");
-        let said = String::from_utf8_lossy(&installed.stderr);
-        assert!(installed.status.success(), "no data directory: {said}");
+        let output = String::from_utf8_lossy(&installed.stderr);
+        assert!(installed.status.success(), "no data directory: {output}");
         let port = free_port();
         let mut command = unprivileged("mariadbd");
         command
@@ -64,7 +64,7 @@ impl Server {
         server
     }
 
-    /// One for all tests that disturb nobody.
+    /// One server for all tests that do not disturb others.
     pub(crate) fn shared() -> &'static Server {
         static SHARED: OnceLock<Server> = OnceLock::new();
         SHARED.get_or_init(|| {
@@ -75,13 +75,13 @@ impl Server {
     fn wait_until_up(&mut self) {
         let log = self.directory.path().join("log");
         let log = || fs::read_to_string(&log).unwrap_or_default();
-        for _ in 0..LOOKS {
+        for _ in 0..CHECKS {
             let ended = self.process.try_wait().expect("a child's state");
             assert!(ended.is_none(), "the server ended: {}", log());
-            if self.asks("SELECT 1").is_ok_and(|said| said.trim() == "1") {
+            if self.try_query("SELECT 1").is_ok_and(|output| output.trim() == "1") {
                 return;
             }
-            thread::sleep(BETWEEN_LOOKS);
+            thread::sleep(BETWEEN_CHECKS);
         }
         panic!("the server does not come up: {}", log());
     }
@@ -91,7 +91,7 @@ impl Server {
         socket_in(self.directory.path())
     }
 
-    /// Where its data are.
+    /// The data directory.
     pub(crate) fn data(&self) -> PathBuf {
         self.directory.path().join("data")
     }
@@ -114,8 +114,8 @@ impl Server {
         format!("mariadb://root@127.0.0.1:{}?{options}", self.port)
     }
 
-    /// What the product's own client is answered.
-    pub(crate) fn asks(&self, statement: &str) -> Result<String, String> {
+    /// The answer that the product's own client gets.
+    pub(crate) fn try_query(&self, statement: &str) -> Result<String, String> {
         let output = Command::new("mariadb")
             .args(["--no-defaults", "-uroot", "-N", "-B"])
             .arg(option("socket", &self.socket()))
@@ -129,12 +129,12 @@ impl Server {
         }
     }
 
-    /// The same, which must be answered.
-    pub(crate) fn says(&self, statement: &str) -> String {
-        self.asks(statement).unwrap_or_else(|said| panic!("{statement}: {said}"))
+    /// As [`Server::try_query`], for a statement that must succeed.
+    pub(crate) fn query(&self, statement: &str) -> String {
+        self.try_query(statement).unwrap_or_else(|output| panic!("{statement}: {output}"))
     }
 
-    /// Ends it as a crash does.
+    /// Kills it like a crash.
     pub(crate) fn kill(&mut self) {
         self.process.kill().expect("a child that can be killed");
         self.process.wait().expect("a child that ends");
@@ -157,7 +157,7 @@ fn option(name: &str, path: &Path) -> String {
     format!("--{name}={}", path.display())
 }
 
-/// A port of loopback that was free a moment ago.
+/// A loopback port that was free a moment ago.
 fn free_port() -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
     listener.local_addr().expect("its address").port()
@@ -167,8 +167,8 @@ fn is_root() -> bool {
     fs::metadata("/proc/self").is_ok_and(|about| about.uid() == 0)
 }
 
-/// A program that gives up root's rights first, if it has them, and ends when the thread ends that
-/// started it.
+/// A program that drops root's rights first, if it has them, and ends when the thread that started it
+/// ends.
 fn unprivileged(program: &str) -> Command {
     let mut command = Command::new("setpriv");
     command.args(["--pdeathsig", "KILL"]);
@@ -179,18 +179,18 @@ fn unprivileged(program: &str) -> Command {
     command
 }
 
-/// Starts a server on a thread that lives as long as the process: the signal at the parent's death
-/// means the thread that started it.
+/// Starts a server on a thread that runs as long as the process: the parent-death signal refers to the
+/// thread that started it.
 fn spawn(mut command: Command) -> Child {
     let (sender, receiver) = mpsc::channel();
     thread::spawn(move || {
         let child = command.spawn();
-        let told = sender.send(child);
-        told.expect("somebody waits for the server");
+        let sent = sender.send(child);
+        sent.expect("the receiver waits for the server");
         loop {
             thread::park();
         }
     });
-    let child = receiver.recv().expect("the thread tells");
+    let child = receiver.recv().expect("the thread sends the child");
     child.expect("mariadbd, of Debian's package mariadb-server")
 }

@@ -1,4 +1,5 @@
-//! On a server with others' tables and sessions: nothing of theirs is touched, and nothing of ours stays.
+//! A server with tables and sessions of others: the target changes nothing of theirs and leaves nothing
+//! of its own.
 
 use crate::account_fixture::{AccountFixture, now, plan};
 use crate::server::Server;
@@ -14,11 +15,11 @@ fn open(server: &Server, options: &str) -> AnyTarget {
     AnyTarget::open(&server.by_socket(options)).expect("a good URL")
 }
 
-/// A session that is none of ours.
-struct ForeignSession(Child);
+/// A session of another program.
+struct OtherSession(Child);
 
-impl ForeignSession {
-    fn on(server: &Server) -> ForeignSession {
+impl OtherSession {
+    fn on(server: &Server) -> OtherSession {
         let child = Command::new("mariadb")
             .args(["--no-defaults", "-uroot", "-e", "SELECT SLEEP(600)"])
             .arg(format!("--socket={}", server.socket().display()))
@@ -26,22 +27,22 @@ impl ForeignSession {
             .stderr(Stdio::null())
             .spawn()
             .expect("mariadb, of Debian's package mariadb-client");
-        let foreign = ForeignSession(child);
+        let other_session = OtherSession(child);
         let sleeps =
             "SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE INFO LIKE 'SELECT SLEEP%'";
         let comes = (0..3_000).any(|_| {
-            let there = server.says(sleeps).trim() == "1";
+            let there = server.query(sleeps).trim() == "1";
             if !there {
                 thread::sleep(Duration::from_millis(10));
             }
             there
         });
-        assert!(comes, "the foreign session does not come");
-        foreign
+        assert!(comes, "the other session does not appear");
+        other_session
     }
 }
 
-impl Drop for ForeignSession {
+impl Drop for OtherSession {
     fn drop(&mut self) {
         drop(self.0.kill());
         drop(self.0.wait());
@@ -49,55 +50,55 @@ impl Drop for ForeignSession {
 }
 
 #[test]
-fn a_database_of_our_name_that_others_made_is_refused_and_stays() {
+fn an_unmanaged_database_with_a_managed_name_is_refused_and_stays() {
     let server = Server::start(&[]);
-    server.says("CREATE DATABASE syncline_theirs; CREATE TABLE syncline_theirs.t (i INT)");
+    server.query("CREATE DATABASE syncline_theirs; CREATE TABLE syncline_theirs.t (i INT)");
     let target = open(&server, "schema=theirs&live=yes");
     let findings = refuses_foreign(&target);
     assert!(findings.is_empty(), "{findings:?}");
     let refused = now(target.reopen(&plan(true))).unwrap_err();
     assert!(refused.what.contains("not made by syncline"), "{refused}");
-    assert_eq!(server.says("SHOW TABLES IN syncline_theirs").trim(), "t");
+    assert_eq!(server.query("SHOW TABLES IN syncline_theirs").trim(), "t");
 }
 
 #[test]
-fn others_at_work_are_a_reason_to_refuse_unless_they_are_allowed() {
+fn other_active_sessions_are_refused_unless_allowed() {
     let server = Server::start(&[]);
-    now(open(&server, "").meet()).expect("nobody is there");
-    let foreign = ForeignSession::on(&server);
+    now(open(&server, "").meet()).expect("there are no other sessions");
+    let other_session = OtherSession::on(&server);
     let refused = now(open(&server, "").meet()).unwrap_err();
     assert!(
         refused.what.contains("others work on this server") && refused.what.contains("live=yes"),
         "{refused}"
     );
-    assert_eq!(server.says("SHOW DATABASES LIKE 'syncline%'"), "");
-    now(open(&server, "live=yes").meet()).expect("they are allowed");
-    // Those who look are refused nothing.
+    assert_eq!(server.query("SHOW DATABASES LIKE 'syncline%'"), "");
+    now(open(&server, "live=yes").meet()).expect("other sessions are allowed");
+    // Observations are never refused.
     now(open(&server, "").observe()).expect("a look");
-    drop(foreign);
+    drop(other_session);
 }
 
 #[test]
 fn clients_are_capped_by_free_connections() {
     let server = Server::start(&["--max-connections=20"]);
     let target = open(&server, "");
-    assert_eq!(target.capabilities().clients_max, None, "nobody was asked");
+    assert_eq!(target.capabilities().clients_max, None, "the server was not contacted");
     now(target.meet()).unwrap();
-    let room = target.capabilities().clients_max.expect("the server said");
+    let room = target.capabilities().clients_max.expect("the server reported it");
     assert!((10..20).contains(&room), "{room}");
 }
 
 #[test]
-fn clean_drops_what_is_ours_alone_and_not_what_is_in_use() {
+fn clean_drops_only_managed_and_unused_databases() {
     let server = Server::start(&[]);
-    server.says("CREATE DATABASE syncline_theirs");
-    // A run that was killed between the making of its database and that of its mark.
+    server.query("CREATE DATABASE syncline_theirs");
+    // A run that was killed between the creation of its database and that of its mark.
     let cut_off = format!("CREATE DATABASE syncline_cut COMMENT='{MARK}'");
-    server.says(&cut_off);
+    server.query(&cut_off);
     let kept = AccountFixture::on(&server, "schema=kept");
     let comment = "SELECT SCHEMA_COMMENT FROM information_schema.SCHEMATA WHERE SCHEMA_NAME = \
                    'syncline_kept'";
-    assert_eq!(server.says(comment).trim(), MARK);
+    assert_eq!(server.query(comment).trim(), MARK);
     now(kept.target.keep()).unwrap();
     let used = AccountFixture::on(&server, "schema=used");
     let session = used.session();
@@ -110,15 +111,15 @@ fn clean_drops_what_is_ours_alone_and_not_what_is_in_use() {
             "kept database syncline_used: a session uses it"
         ]
     );
-    let left = server.says("SHOW DATABASES LIKE 'syncline%'");
+    let left = server.query("SHOW DATABASES LIKE 'syncline%'");
     assert_eq!(left, "syncline_theirs\nsyncline_used\n");
     drop(session);
 }
 
 #[test]
-fn rows_that_stay_are_found_again_and_other_tables_are_refused() {
+fn kept_rows_are_reopened_and_other_tables_are_refused() {
     let server = Server::shared();
-    // The runner adds a table of its own, which says that every row is loaded.
+    // The runner adds a table of its own, which records that every row is loaded.
     let with = |name: &'static str| {
         let mut plan = plan(true);
         plan.table(Table::new(name).column("id", Kind::Int));
@@ -127,12 +128,12 @@ fn rows_that_stay_are_found_again_and_other_tables_are_refused() {
     let kept = with("syncline_mark");
     let first = AccountFixture::with(server, "schema=stays", kept.clone()).filled();
     now(first.target.keep()).unwrap();
-    now(first.target.remove()).expect("what was let go stays");
+    now(first.target.remove()).expect("a released database stays");
     let again = open(server, "schema=stays&live=yes");
     assert!(again.capabilities().reopens);
     assert!(now(again.reopen(&kept)).unwrap());
     let refused = now(open(server, "schema=stays&live=yes").create(&kept)).unwrap_err();
-    assert!(refused.what.contains("is there already"), "{refused}");
+    assert!(refused.what.contains("exists already"), "{refused}");
     assert_eq!(refused.kind, FailureKind::Storage);
     assert!(now(again.reopen(&kept)).unwrap(), "its rows stay");
     let other = with("more");
@@ -145,7 +146,7 @@ fn rows_that_stay_are_found_again_and_other_tables_are_refused() {
 
 // A.E4
 #[test]
-fn a_database_in_which_anything_runs_is_not_reused() {
+fn a_database_with_code_in_it_is_not_reused() {
     let server = Server::shared();
     for (makes, name) in [
         ("CREATE VIEW syncline_NAME.peeps AS SELECT * FROM syncline_NAME.accounts", "view peeps"),
@@ -160,42 +161,42 @@ fn a_database_in_which_anything_runs_is_not_reused() {
         let first = AccountFixture::with(server, &format!("schema={own}"), plan.clone()).filled();
         now(first.target.keep()).unwrap();
         let again = open(server, &format!("schema={own}&live=yes"));
-        server.says(&makes.replace("NAME", &own));
+        server.query(&makes.replace("NAME", &own));
         let refused = now(again.reopen(&plan)).unwrap_err();
         assert!(refused.what.contains(name), "{refused}");
-        server.says(&format!("DROP DATABASE syncline_{own}"));
+        server.query(&format!("DROP DATABASE syncline_{own}"));
     }
 }
 
 #[test]
-fn what_it_would_do_is_said_before_and_touches_nothing() {
+fn a_dry_run_lists_the_statements_and_changes_nothing() {
     let server = Server::shared();
     let target = open(server, "schema=dry&live=yes&lock_wait_s=3");
-    let before = server.says("SHOW DATABASES");
+    let before = server.query("SHOW DATABASES");
     let intent = target.intent(&plan(true), 8).unwrap();
-    assert_eq!(server.says("SHOW DATABASES"), before);
+    assert_eq!(server.query("SHOW DATABASES"), before);
     let makes = intent.makes.join("\n");
     assert!(makes.contains("CREATE DATABASE `syncline_dry`"), "{makes}");
-    let said = makes.matches("CREATE TABLE `accounts`").count();
-    assert_eq!(said, 1, "{makes}");
+    let count = makes.matches("CREATE TABLE `accounts`").count();
+    assert_eq!(count, 1, "{makes}");
     assert_eq!(intent.operations.len(), 4);
     assert_eq!(intent.operations[1].statements.len(), 1);
     assert!(intent.settings.iter().any(|text| text.contains("innodb_lock_wait_timeout=3")));
-    // The version is not known yet, and what depends on it says so; afterwards it is known.
+    // The version is not known yet, which is noted where it matters; afterwards it is known.
     assert!(makes.contains("utf8mb4_nopad_bin") && makes.contains("utf8mb4_0900_bin"), "{makes}");
     let depends =
         |settings: &[String]| settings.iter().any(|text| text.starts_with("-- by version"));
     assert!(depends(&intent.settings), "{:?}", intent.settings);
     now(target.meet()).unwrap();
-    let met = target.intent(&plan(true), 8).unwrap();
-    assert!(!depends(&met.settings) && !depends(&met.makes), "{met:?}");
+    let dry_run = target.intent(&plan(true), 8).unwrap();
+    assert!(!depends(&dry_run.settings) && !depends(&dry_run.makes), "{dry_run:?}");
     assert_eq!(intent.connections, Some(9));
     assert_eq!(intent.removes, ["DROP DATABASE `syncline_dry`"]);
 }
 
 // B.F9
 #[test]
-fn a_binary_log_and_undo_logs_of_their_own_directories_are_places_of_the_store() {
+fn separate_directories_of_binary_and_undo_logs_are_reported() {
     let elsewhere = tempfile::tempdir().unwrap();
     let open = std::os::unix::fs::PermissionsExt::from_mode(0o777);
     std::fs::set_permissions(elsewhere.path(), open).unwrap();

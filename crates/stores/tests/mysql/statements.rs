@@ -1,4 +1,4 @@
-//! A user's own statements: as written, one after the other, answers as the server has them.
+//! A user's statements: sent unchanged, one after the other, with the server's answers.
 
 use crate::account_fixture::{AccountFixture, now};
 use crate::server::Server;
@@ -26,9 +26,9 @@ fn statements_run_as_written_and_may_make_their_own_tables() {
         ("BEGIN", 0, false),
         ("ROLLBACK", 0, false),
     ]);
-    let desk = AccountFixture::with(Server::shared(), "", plan);
-    assert_eq!(desk.target.capabilities().statements, Some("mysql"));
-    let mut session = desk.session();
+    let fixture = AccountFixture::with(Server::shared(), "", plan);
+    assert_eq!(fixture.target.capabilities().statements, Some("mysql"));
+    let mut session = fixture.session();
     let run = async |session: &mut syncline_stores::AnySession, of: &[(usize, &[Value<'_>])]| {
         session.begin(AccessPattern::AsWritten);
         for (operation, values) in of {
@@ -37,29 +37,29 @@ fn statements_run_as_written_and_may_make_their_own_tables() {
         Ok::<_, Stop>(())
     };
     let row = [Value::Int(1), Value::Text("x")];
-    desk.run(async {
+    fixture.run(async {
         run(&mut session, &[(0, &[])]).await.unwrap();
         session.commit().await.unwrap();
         run(&mut session, &[(1, &row), (2, &row[..1])]).await.unwrap();
         let rows = session.receive().await.unwrap();
         let got: Vec<_> = rows.row(0).values().collect();
         let ten = syncline_contract::Decimal { units: 10, scale: 1 };
-        let wanted = [Value::Text("x"), Value::Int(1), Value::Decimal(ten), Value::Null];
-        assert_eq!(got, wanted);
+        let expected = [Value::Text("x"), Value::Int(1), Value::Decimal(ten), Value::Null];
+        assert_eq!(got, expected);
         session.commit().await.unwrap();
         let columns = session.columns(OperationId(2)).unwrap();
         assert_eq!(columns, ["b", "number", "c", "nothing"]);
-        // Its own BEGIN, and a ROLLBACK that undoes.
+        // Its own BEGIN, and a ROLLBACK that takes effect.
         let two = [Value::Int(2), Value::Text("y")];
         run(&mut session, &[(3, &[]), (1, &two), (4, &[]), (2, &two[..1])]).await.unwrap();
         assert_eq!(session.receive().await.unwrap().len(), 0);
         session.commit().await.unwrap();
-        // One that is left open is refused, and undone.
+        // A transaction that is left open is refused and rolled back.
         run(&mut session, &[(3, &[]), (1, &two)]).await.unwrap();
         let left = session.commit().await;
         assert!(matches!(left, Err(Stop::Failed(_))), "{left:?}");
         session.abort().await;
-        // What follows a statement that failed is not sent: it would commit alone.
+        // Statements after a failed one are not sent: they would commit alone.
         let three = [Value::Int(3), Value::Text("z")];
         run(&mut session, &[(3, &[]), (1, &row), (1, &three)]).await.unwrap();
         assert!(session.commit().await.is_err(), "key 1 is there");
@@ -68,14 +68,14 @@ fn statements_run_as_written_and_may_make_their_own_tables() {
         assert_eq!(session.receive().await.unwrap().len(), 0);
         session.commit().await.unwrap();
     });
-    now(desk.target.remove()).unwrap();
+    now(fixture.target.remove()).unwrap();
 }
 
 #[test]
-fn a_statement_that_is_none_is_refused_by_name() {
+fn an_invalid_statement_is_refused_by_name() {
     let plan = plan_of(&[("SELEKT 1", 0, true)]);
-    let desk = AccountFixture::with(Server::shared(), "", plan);
-    let refused = desk.run(desk.target.connect(&desk.plan, &desk.worker));
-    let what = refused.expect_err("it is no SQL").what;
+    let fixture = AccountFixture::with(Server::shared(), "", plan);
+    let refused = fixture.run(fixture.target.connect(&fixture.plan, &fixture.worker));
+    let what = refused.expect_err("it is not SQL").what;
     assert!(what.contains("SELEKT 1"), "{what}");
 }

@@ -1,4 +1,4 @@
-//! What of a pipeline is kept and what not, when something fails in its middle; and what it costs.
+//! Which parts of a pipeline are kept when a command in its middle fails, and its cost in round trips.
 
 use crate::account_fixture::{ADD, AccountFixture, BALANCE, LOCKED, OPEN, ask, plan, send};
 use crate::relay::Relay;
@@ -7,12 +7,13 @@ use syncline_contract::{AccessPattern, Cause, FailureKind, Session, Stop, Value}
 use syncline_stores::AnySession;
 
 #[test]
-fn what_follows_a_deadlock_in_its_pipeline_is_undone() {
+fn commands_after_a_deadlock_in_a_pipeline_are_rolled_back() {
     for pipeline in [true, false] {
-        let desk = AccountFixture::with(Server::shared(), "", plan(pipeline)).filled();
-        let (mut one, mut other) = (desk.session(), desk.session());
-        // Each holds a row that the other wants; who has changed less gives way, which is `one`.
-        desk.run(async {
+        let fixture = AccountFixture::with(Server::shared(), "", plan(pipeline)).filled();
+        let (mut one, mut other) = (fixture.session(), fixture.session());
+        // Each holds a row that the other waits for; the one with fewer changes is the victim, which is
+        // `one`.
+        fixture.run(async {
             one.begin(AccessPattern::Several);
             ask(&mut one, LOCKED, 1).await.unwrap();
             other.begin(AccessPattern::Several);
@@ -24,7 +25,7 @@ fn what_follows_a_deadlock_in_its_pipeline_is_undone() {
             let waits = other.commit();
             let loses = async {
                 send(&mut one, ADD, &[2, 100]).unwrap();
-                // These run behind the deadlock, outside the transaction that it undid.
+                // These run after the deadlock, outside of the transaction that it rolled back.
                 send(&mut one, ADD, &[6, 100]).unwrap();
                 send(&mut one, ADD, &[7, 100]).unwrap();
                 let stopped = one.commit().await;
@@ -34,21 +35,21 @@ fn what_follows_a_deadlock_in_its_pipeline_is_undone() {
             let (won, lost) = both(waits, loses).await;
             won.unwrap();
             assert!(matches!(lost, Err(Stop::Conflict(Cause::Deadlock))), "{lost:?}");
-            // The session goes on.
+            // The session continues.
             one.begin(AccessPattern::Several);
             send(&mut one, ADD, &[8, 1]).unwrap();
             one.commit().await.unwrap();
         });
-        let balances: Vec<_> = [1, 2, 6, 7, 8].map(|id| desk.balance(id)).to_vec();
+        let balances: Vec<_> = [1, 2, 6, 7, 8].map(|id| fixture.balance(id)).to_vec();
         assert_eq!(balances, [10, 10, 0, 0, 1], "pipelined: {pipeline}");
     }
 }
 
 #[test]
-fn a_lock_that_is_not_had_in_time_undoes_the_whole_transaction() {
-    let desk = AccountFixture::on(Server::shared(), "lock_wait_s=1").filled();
-    let (mut holder, mut waiter) = (desk.session(), desk.session());
-    desk.run(async {
+fn a_lock_timeout_rolls_back_the_whole_transaction() {
+    let fixture = AccountFixture::on(Server::shared(), "lock_wait_s=1").filled();
+    let (mut holder, mut waiter) = (fixture.session(), fixture.session());
+    fixture.run(async {
         holder.begin(AccessPattern::Several);
         ask(&mut holder, LOCKED, 1).await.unwrap();
         waiter.begin(AccessPattern::Several);
@@ -57,7 +58,7 @@ fn a_lock_that_is_not_had_in_time_undoes_the_whole_transaction() {
         let stopped = waiter.commit().await;
         assert!(matches!(stopped, Err(Stop::Conflict(Cause::Locked))), "{stopped:?}");
         waiter.abort().await;
-        // One write alone travels with its COMMIT, and leaves nothing either.
+        // A single write is sent with its COMMIT, and leaves nothing either.
         waiter.begin(AccessPattern::Several);
         send(&mut waiter, ADD, &[1, 5]).unwrap();
         let stopped = waiter.commit().await;
@@ -65,14 +66,14 @@ fn a_lock_that_is_not_had_in_time_undoes_the_whole_transaction() {
         waiter.abort().await;
         holder.commit().await.unwrap();
     });
-    assert_eq!((desk.balance(1), desk.balance(2)), (0, 0));
+    assert_eq!((fixture.balance(1), fixture.balance(2)), (0, 0));
 }
 
 #[test]
-fn under_snapshot_isolation_who_comes_second_is_refused() {
-    let desk = AccountFixture::on(Server::shared(), "isolation=snapshot").filled();
-    let (mut first, mut second) = (desk.session(), desk.session());
-    desk.run(async {
+fn under_snapshot_isolation_the_second_writer_is_refused() {
+    let fixture = AccountFixture::on(Server::shared(), "isolation=snapshot").filled();
+    let (mut first, mut second) = (fixture.session(), fixture.session());
+    fixture.run(async {
         second.begin(AccessPattern::Several);
         ask(&mut second, BALANCE, 1).await.unwrap();
         first.begin(AccessPattern::Single);
@@ -83,14 +84,14 @@ fn under_snapshot_isolation_who_comes_second_is_refused() {
         assert!(matches!(stopped, Err(Stop::Conflict(Cause::Serialization))), "{stopped:?}");
         second.abort().await;
     });
-    assert_eq!(desk.balance(1), 7);
+    assert_eq!(fixture.balance(1), 7);
 }
 
 #[test]
-fn a_refused_write_undoes_those_before_it_and_names_its_operation() {
-    let desk = AccountFixture::on(Server::shared(), "").filled();
-    let mut session = desk.session();
-    desk.run(async {
+fn a_refused_write_rolls_back_those_before_it_and_names_its_operation() {
+    let fixture = AccountFixture::on(Server::shared(), "").filled();
+    let mut session = fixture.session();
+    fixture.run(async {
         session.begin(AccessPattern::Several);
         send(&mut session, ADD, &[1, 5]).unwrap();
         send(&mut session, OPEN, &[2, 0]).unwrap();
@@ -103,26 +104,26 @@ fn a_refused_write_undoes_those_before_it_and_names_its_operation() {
         assert!(failure.what.contains("open account"), "{failure}");
         session.abort().await;
     });
-    assert_eq!((desk.balance(1), desk.balance(3)), (0, 0));
+    assert_eq!((fixture.balance(1), fixture.balance(3)), (0, 0));
 }
 
 #[test]
 fn the_steady_state_allocates_nothing() {
-    let desk = AccountFixture::on(Server::shared(), "").filled();
-    let mut session = desk.session();
+    let fixture = AccountFixture::on(Server::shared(), "").filled();
+    let mut session = fixture.session();
     let work = async |session: &mut AnySession| {
         for round in 0..50 {
             transactions(session, round % 9 + 1).await.unwrap();
         }
     };
-    desk.run(work(&mut session));
-    // The executor around it allocates its waker, once.
-    let nothing = allocation_counter::measure(|| desk.run(async {}));
-    let fifty = allocation_counter::measure(|| desk.run(work(&mut session)));
+    fixture.run(work(&mut session));
+    // The executor allocates its waker, once.
+    let nothing = allocation_counter::measure(|| fixture.run(async {}));
+    let fifty = allocation_counter::measure(|| fixture.run(work(&mut session)));
     assert_eq!(fifty.count_total, nothing.count_total, "two hundred transactions allocate");
 }
 
-/// One of each shape.
+/// One transaction of each access pattern.
 async fn transactions(session: &mut AnySession, id: i64) -> Result<(), Stop> {
     let (key, change) = ([Value::Int(id)], [Value::Int(id), Value::Int(1)]);
     session.begin(AccessPattern::Single);
@@ -153,11 +154,11 @@ fn a_pipeline_takes_two_round_trips_and_a_single_write_one() {
     let relay = Relay::to(server.port);
     for (pipeline, five) in [(true, 2), (false, 6)] {
         let url = format!("mysql://root@127.0.0.1:{}?tls=disable&live=yes", relay.port);
-        let desk = AccountFixture::at(&url, plan(pipeline)).filled();
-        let mut session = desk.session();
+        let fixture = AccountFixture::at(&url, plan(pipeline)).filled();
+        let mut session = fixture.session();
         let mut turns = |shape, writes: i64| {
-            desk.run(async {
-                // The first sets `autocommit`.
+            fixture.run(async {
+                // The first transaction sets `autocommit`.
                 for measured in [false, true] {
                     let before = relay.turns();
                     session.begin(shape);
@@ -179,7 +180,7 @@ fn a_pipeline_takes_two_round_trips_and_a_single_write_one() {
     }
 }
 
-/// Runs two futures side by side to their ends.
+/// Runs two futures concurrently to their ends.
 async fn both<A: Future, B: Future>(one: A, other: B) -> (A::Output, B::Output) {
     use std::task::Poll;
     let (mut one, mut other) = (std::pin::pin!(one), std::pin::pin!(other));

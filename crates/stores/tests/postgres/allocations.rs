@@ -1,9 +1,9 @@
-//! In the steady state a session on PostgreSQL allocates nothing: reads, writes and commits, pipelined and
-//! not. Counted by an allocator that stands around the system's own.
+//! In the steady state a session on PostgreSQL allocates nothing: reads, writes and commits, pipelined
+//! or not. Counted by an allocator that wraps the system's own.
 
 #![allow(
     unsafe_code,
-    reason = "an allocator is unsafe by its contract; this one hands everything on"
+    reason = "an allocator is unsafe by its contract; this one forwards every call"
 )]
 
 use crate::server::{Numbers, Server};
@@ -16,33 +16,33 @@ thread_local! {
     static COUNT: Cell<usize> = const { Cell::new(0) };
 }
 
-/// Counts what each thread asks for.
+/// Counts the allocations of each thread.
 struct Counting;
 
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
 fn count() {
-    // A thread that ends counts no more.
+    // A thread that is ending is not counted.
     if COUNT.try_with(|count| count.set(count.get() + 1)).is_err() {}
 }
 
-// SAFETY: everything is handed on as it came, to the system's own allocator, which keeps the contract.
+// SAFETY: all calls are forwarded unchanged to the system's allocator, which keeps the contract.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         count();
-        // SAFETY: the caller's promise is handed on.
+        // SAFETY: the caller's guarantee is forwarded.
         unsafe { System.alloc(layout) }
     }
 
     unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        // SAFETY: the caller's promise is handed on, and `alloc` took the pointer from there.
+        // SAFETY: the caller's guarantee is forwarded, and `alloc` got the pointer from there.
         unsafe { System.dealloc(pointer, layout) }
     }
 
     unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
         count();
-        // SAFETY: the caller's promise is handed on, and `alloc` took the pointer from there.
+        // SAFETY: the caller's guarantee is forwarded, and `alloc` got the pointer from there.
         unsafe { System.realloc(pointer, layout, size) }
     }
 }

@@ -1,5 +1,5 @@
-//! Conflicts that are brought about, through the runner: counted by their cause, tried again as the plan
-//! says; and a disk that fills up.
+//! Deliberate conflicts through the runner: counted by their cause, and retried as the plan requires;
+//! and a disk that fills up.
 
 use crate::conflicting_clients::{ConflictingClients, Way};
 use crate::server::Server;
@@ -24,7 +24,7 @@ fn crossed(server: &Server, options: &str, way: Way, retries: u32) -> RunResult 
 }
 
 #[test]
-fn a_cycle_of_waits_is_a_deadlock_counted_and_tried_again() {
+fn a_cycle_of_waits_is_a_deadlock_and_is_retried() {
     let server = Server::start(Durability::Os);
     let deadlock = Cause::Deadlock as usize;
     let outcomes = crossed(&server, "", Way::Cross, 0).outcomes;
@@ -38,7 +38,7 @@ fn a_cycle_of_waits_is_a_deadlock_counted_and_tried_again() {
 }
 
 #[test]
-fn a_lock_that_is_held_too_long_is_counted_as_such_and_tried_again() {
+fn a_lock_timeout_is_counted_and_retried() {
     let server = Server::start(Durability::Os);
     let locked = Cause::Locked as usize;
     let options = "lock_timeout_ms=50";
@@ -46,18 +46,18 @@ fn a_lock_that_is_held_too_long_is_counted_as_such_and_tried_again() {
     assert_eq!(outcomes.conflicted[locked], PAIRS, "{outcomes:?}");
     assert_eq!((outcomes.attempted, outcomes.committed), (4, 2));
     let outcomes = crossed(&server, options, Way::Hold, 1_000).outcomes;
-    // Who holds it may take longer to commit than the second try waits.
+    // The holder may take longer to commit than the second attempt waits.
     assert!(outcomes.retried[locked] >= PAIRS, "{outcomes:?}");
     assert_eq!((outcomes.attempted, outcomes.committed), (4, 4));
     assert_eq!(outcomes.failed, [0; 5]);
 }
 
-/// A small file system in memory that the server owns, gone when dropped; none where mounting is not
-/// allowed.
+/// A small file system in memory that the server owns, unmounted when dropped; `None` if mounting is
+/// not allowed.
 struct SmallDisk(PathBuf);
 
 impl SmallDisk {
-    fn beside(data: &Path) -> Option<SmallDisk> {
+    fn mount_next_to(data: &Path) -> Option<SmallDisk> {
         let at = data.with_file_name("small");
         std::fs::create_dir(&at).unwrap();
         let of = std::fs::metadata(data).unwrap();
@@ -71,13 +71,13 @@ impl SmallDisk {
 
 impl Drop for SmallDisk {
     fn drop(&mut self) {
-        // The server may still have files there: it goes when they do.
+        // The server may still have files there: they disappear when it closes them.
         let ended = Command::new("umount").arg("--lazy").arg(&self.0).status();
         assert!(ended.unwrap().success());
     }
 }
 
-/// Lets new tables go to the small disk once the server was asked where it writes.
+/// Moves new tables to the small disk once the server was asked for its locations.
 struct MovesTables<'s>(&'s Server);
 
 impl Observer for MovesTables<'_> {
@@ -89,13 +89,13 @@ impl Observer for MovesTables<'_> {
 }
 
 #[test]
-fn a_full_disk_stops_the_run_with_the_statements_name_and_the_server_stays() {
+fn a_full_disk_stops_the_run_with_the_statements_name_and_the_server_survives() {
     let server = Server::start(Durability::Os);
-    let Some(disk) = SmallDisk::beside(&server.data()) else {
+    let Some(disk) = SmallDisk::mount_next_to(&server.data()) else {
         println!("skipped: this user may not mount a small file system");
         return;
     };
-    // Tables go there, the log does not: without room for its log the server would end itself.
+    // Only tables go there: without space for its log the server would stop.
     let place = disk.0.display();
     server.run(&format!("CREATE TABLESPACE small LOCATION '{place}'"));
     let target = server.target("");
@@ -116,7 +116,7 @@ fn a_full_disk_stops_the_run_with_the_statements_name_and_the_server_stays() {
     assert_eq!(operation.as_deref(), Some("insert row"));
     assert!(what.contains("\"insert row\"") && what.contains("No space left"), "{what}");
     assert!(result.outcomes.committed > 0);
-    assert_eq!(result.reconnects, 0, "the server stays");
+    assert_eq!(result.reconnects, 0, "the server survives");
     ConflictingClients::held(&result);
     assert_eq!(server.run("SELECT 7"), ["7"]);
     assert_eq!(server.schemas(), [""; 0]);

@@ -1,11 +1,11 @@
-//! The contract's suite, over every way in, at every isolation.
+//! The contract's suite, over socket and TCP, at every isolation level.
 
 use crate::server::Server;
 use syncline_contract::Durability;
 use syncline_contract::conformance::{conforms, refuses_foreign};
 use syncline_stores::AnyTarget;
 
-/// Cases that a target which claims everything runs.
+/// The number of cases for a target with all capabilities.
 const CASES: usize = 32;
 
 #[test]
@@ -27,7 +27,7 @@ fn it_conforms_by_socket_and_tcp_at_every_isolation() {
 }
 
 #[test]
-fn a_schema_of_our_name_that_is_not_ours_is_refused_and_left() {
+fn an_unmanaged_schema_with_a_managed_name_is_refused_and_left_unchanged() {
     let server = Server::start(Durability::Os);
     server.run("CREATE SCHEMA syncline_theirs");
     let target = server.target("schema=theirs");

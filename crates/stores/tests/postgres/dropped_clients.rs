@@ -1,11 +1,11 @@
-//! A dropped client leaves no transaction open and nobody locked out.
+//! A dropped client leaves no open transaction and no lock.
 
 use crate::server::{Numbers, Server};
 use syncline_contract::conformance::block_on;
 use syncline_contract::{AccessPattern, Durability, RequestTracker, Session, Target, Transaction};
 
 #[test]
-fn a_client_dropped_while_it_waits_for_a_lock_leaves_nothing() {
+fn a_client_dropped_while_waiting_for_a_lock_leaves_nothing() {
     let server = Server::start(Durability::Os);
     let numbers = Numbers::new();
     let target = server.target("");
@@ -37,7 +37,7 @@ fn a_client_dropped_while_it_waits_for_a_lock_leaves_nothing() {
         let mut asked = RequestTracker::new(false);
         let mut tx = Transaction::new(&mut next, &mut asked);
         let (number,) = tx.read(&numbers.get_for_update, (1,)).await.unwrap();
-        // The dropped commit had gone out, so it may have been done: at most once.
+        // The dropped commit had been sent, so it may have been executed: at most once.
         assert!((0..=1).contains(&number), "{number}");
         next.commit().await.unwrap();
     });

@@ -1,4 +1,4 @@
-//! What others and the server do to a transaction: conflicts by cause, lost connections, refused
+//! Effects of others and of the server on a transaction: conflicts by cause, lost connections, refused
 //! statements, dropped clients.
 
 use crate::server::{Numbers, Server};
@@ -66,13 +66,13 @@ fn two_writers_of_one_row_conflict_by_serialization() {
         assert!(matches!(stop, Stop::Conflict(Cause::Serialization)), "{stop:?}");
         one.abort().await;
         one.begin(AccessPattern::Single);
-        assert_eq!(read(numbers, &mut one, 1).await.unwrap(), 1, "the session goes on");
+        assert_eq!(read(numbers, &mut one, 1).await.unwrap(), 1, "the session continues");
         one.commit().await.unwrap();
     });
 }
 
 #[test]
-fn a_lock_that_is_not_given_in_time_conflicts() {
+fn a_lock_timeout_is_a_conflict() {
     for pipeline in [true, false] {
         let ground = Fixture::new("lock_timeout_ms=20", pipeline);
         let numbers = &ground.numbers;
@@ -150,7 +150,7 @@ fn a_write_that_changes_no_row_stops_the_run_and_names_its_operation() {
 }
 
 #[test]
-fn the_commit_of_a_transaction_that_failed_is_no_commit() {
+fn the_commit_of_a_failed_transaction_is_an_error() {
     let server = Server::start(Durability::Os);
     let mut plan = Plan::new();
     for text in ["BEGIN", "SELECT 1/0", "COMMIT", "SELECT 7"] {
@@ -170,7 +170,7 @@ fn the_commit_of_a_transaction_that_failed_is_no_commit() {
             "{stop:?}"
         );
         session.abort().await;
-        // One that was left open is refused, and undone.
+        // A transaction that was left open is refused and rolled back.
         session.begin(AccessPattern::AsWritten);
         session.send(OperationId(0), &[]).unwrap();
         let stop = session.commit().await.unwrap_err();
@@ -186,7 +186,7 @@ fn the_commit_of_a_transaction_that_failed_is_no_commit() {
 }
 
 #[test]
-fn a_users_statement_may_wait_for_its_table_and_says_its_columns() {
+fn a_users_statement_may_be_prepared_late_and_returns_its_columns() {
     let server = Server::start(Durability::Os);
     let mut plan = Plan::new();
     plan.command("make", "CREATE TABLE mine (a int, b text, c numeric)".to_owned(), 0);
@@ -226,12 +226,12 @@ fn a_users_statement_may_wait_for_its_table_and_says_its_columns() {
 
 // B.Smaller
 #[test]
-fn what_the_server_says_when_it_ends_an_idle_transaction_is_kept() {
+fn the_servers_reason_for_ending_an_idle_transaction_is_kept() {
     let ground = Fixture::new("live=yes", true);
     let numbers = &ground.numbers;
     let server = &ground.server;
     server.run("ALTER ROLE postgres SET idle_in_transaction_session_timeout = '20ms'");
-    // By TCP and by the socket, whose ends look different.
+    // By TCP and by the socket, whose connections end differently.
     for number in [0, 1] {
         let url = format!("{}&schema=idle_{number}", server.url(number, "live=yes"));
         let target = AnyTarget::open(&url).unwrap();

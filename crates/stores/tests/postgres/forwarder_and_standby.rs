@@ -1,4 +1,4 @@
-//! What is between a run and a commit: a forwarded port, a standby that is missing.
+//! Components between a run and a commit: a forwarded port, a missing standby.
 
 use crate::server::Server;
 use std::future::Future;
@@ -13,7 +13,7 @@ use syncline_contract::{
 };
 use syncline_stores::AnyTarget;
 
-/// Copies bytes both ways between a port of this process and another, as `ssh -L` and docker-proxy do.
+/// Copies bytes both ways between a port of this process and another, like `ssh -L` and docker-proxy.
 fn forward_to(port: u16) -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let own = listener.local_addr().unwrap().port();
@@ -47,7 +47,7 @@ fn at_port(server: &Server, port: u16) -> String {
 
 // B.F2
 #[test]
-fn what_forwards_a_port_is_not_taken_for_the_server() {
+fn a_port_forwarder_is_not_mistaken_for_the_server() {
     let server = Server::start(Durability::Data);
     let direct = AnyTarget::open(&server.url(0, "")).unwrap();
     block_on(&(), direct.meet()).unwrap();
@@ -56,13 +56,13 @@ fn what_forwards_a_port_is_not_taken_for_the_server() {
     let forwarded = AnyTarget::open(&url).unwrap();
     block_on(&(), forwarded.meet()).unwrap();
     let StoreProcess::Unknown(why) = forwarded.process() else {
-        panic!("taken for the server: {:?}", forwarded.process());
+        panic!("mistaken for the server: {:?}", forwarded.process());
     };
     assert!(why.contains("a forwarder"), "{why}");
     assert!(matches!(forwarded.log_place(), LogLocation::Nowhere(_)));
 }
 
-/// What psql, as an application would, is answered.
+/// The answer that psql, as an application, gets.
 fn psql(url: &str, statement: &str) -> String {
     let ran = Command::new("/usr/lib/postgresql/15/bin/psql")
         .args(["-At", url, "-c", statement])
@@ -101,14 +101,14 @@ fn direct(server: &Server) -> String {
 
 // B.F14
 #[test]
-fn a_server_that_takes_no_writes_is_known_before_anything_is_made() {
+fn a_read_only_server_is_detected_before_anything_is_created() {
     let server = Server::start(Durability::Data);
     let target = server.target("");
     block_on(&(), target.meet()).unwrap();
     assert_eq!(target.takes_no_writes(), None);
     let read_only = "ALTER ROLE postgres SET default_transaction_read_only = on";
     psql(&direct(&server), read_only);
-    // The session of psql was there a moment ago.
+    // The session of psql was present a moment ago.
     let target = server.target("live=yes");
     block_on(&(), target.meet()).unwrap();
     let why = target.takes_no_writes().unwrap();
@@ -117,7 +117,7 @@ fn a_server_that_takes_no_writes_is_known_before_anything_is_made() {
 
 // B.F6
 #[test]
-fn a_commit_that_a_lost_standby_holds_up_is_named_and_does_not_hold_up_the_removal() {
+fn a_commit_that_waits_for_a_lost_standby_is_reported_and_does_not_block_the_removal() {
     let server = Server::start(Durability::Data);
     let url = direct(&server);
     let target = server.target("");
@@ -175,7 +175,7 @@ fn the_connection_limit_of_a_role_caps_the_clients_and_is_named() {
 
 // B.F9
 #[test]
-fn the_tablespaces_that_a_run_may_write_to_are_places_of_its_store() {
+fn tablespaces_that_a_run_may_write_to_are_reported() {
     let server = Server::start(Durability::Os);
     let url = direct(&server);
     let elsewhere = server.data().parent().unwrap().join("elsewhere");
@@ -188,7 +188,7 @@ fn the_tablespaces_that_a_run_may_write_to_are_places_of_its_store() {
         block_on(&(), target.meet()).unwrap();
         target.further_places()
     };
-    assert_eq!(places(&server), [], "nothing of ours goes there");
+    assert_eq!(places(&server), [], "our tables are not stored there");
     psql(&url, "ALTER ROLE postgres SET default_tablespace = elsewhere");
     let place = LogLocation::Directory(elsewhere.canonicalize().unwrap());
     assert_eq!(places(&server), std::slice::from_ref(&place));
@@ -199,11 +199,11 @@ fn the_tablespaces_that_a_run_may_write_to_are_places_of_its_store() {
 
 // B.Smaller
 #[test]
-fn a_port_of_another_product_is_said_to_be_one() {
+fn a_port_of_another_product_is_reported() {
     for (answer, words) in [
         (&b"-ERR unknown command\r\n"[..], "Redis listens there, not PostgreSQL"),
         (b"HTTP/1.1 400 Bad Request\r\n\r\n", "an HTTP server listens there"),
-        (b"", "check that PostgreSQL listens there, and not another product"),
+        (b"", "check that PostgreSQL listens there"),
     ] {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let port = listener.local_addr().unwrap().port();

@@ -1,4 +1,4 @@
-//! Passwords and encryption: SCRAM bound to the certificate, md5, clear text where it may be.
+//! Passwords and encryption: SCRAM bound to the certificate, md5, clear text where it is allowed.
 
 use crate::server::Server;
 use syncline_contract::conformance::{block_on, conforms};
@@ -7,7 +7,7 @@ use syncline_stores::AnyTarget;
 
 const SECRET: &str = "correct-horse";
 
-/// A server that asks for passwords over TCP, each database by another way, and encrypts.
+/// A server that requires passwords over TCP, with another method for each database, and encrypts.
 fn server() -> Server {
     let server = Server::start(Durability::Os);
     let key = rcgen::KeyPair::generate().unwrap();
@@ -22,7 +22,7 @@ fn server() -> Server {
     server.run("ALTER SYSTEM SET password_encryption = 'md5'");
     server.run("ALTER SYSTEM SET ssl = on");
     server.run("SELECT pg_reload_conf()::text");
-    // A reload is heard of soon, not at once.
+    // A reload takes effect soon, not at once.
     while server.run("SHOW ssl") != ["on"] || server.run("SHOW password_encryption") != ["md5"] {
         std::thread::yield_now();
     }
@@ -46,7 +46,7 @@ fn url(server: &Server, login: &str, options: &str) -> String {
     format!("postgres://{login}@127.0.0.1:{port}/postgres?durability=os&live=yes{options}")
 }
 
-fn meets(url: &str) -> Result<(), String> {
+fn connects(url: &str) -> Result<(), String> {
     let target = AnyTarget::open(url).map_err(|error| error.to_string())?;
     block_on(&(), target.meet()).map_err(|failure| {
         assert!(!failure.what.contains(SECRET), "{failure}");
@@ -55,15 +55,15 @@ fn meets(url: &str) -> Result<(), String> {
 }
 
 #[test]
-fn passwords_are_given_as_the_server_asks_and_never_in_clear_by_accident() {
+fn passwords_are_sent_as_required_and_never_in_clear_by_accident() {
     let server = server();
     let scram = url(&server, &format!("scram:{SECRET}"), "&tls=require");
-    while meets(&scram).is_err() {
-        // Until the new rules are read.
+    while connects(&scram).is_err() {
+        // Until the new rules are in effect.
         std::thread::yield_now();
     }
-    // Bound to the certificate, as the server itself saw it: it offers SCRAM-SHA-256-PLUS over TLS, and
-    // who could bind and did not is refused by the protocol.
+    // Bound to the certificate, as the server verified it: it offers SCRAM-SHA-256-PLUS over TLS, and
+    // the protocol refuses a client that could bind and did not.
     let outcome = conforms(|| AnyTarget::open(&scram).unwrap());
     assert!(outcome.findings.is_empty(), "{outcome}");
     let certificate = server.data().join("server.crt");
@@ -75,7 +75,7 @@ fn passwords_are_given_as_the_server_asks_and_never_in_clear_by_accident() {
         ("scram:wrong", "&tls=require", Err("28P01")),
         ("clear:correct-horse", "&tls=disable", Err("cleartext=yes")),
         ("clear:correct-horse", "&tls=disable&cleartext=yes", Ok(())),
-        // A.E10: an encryption that verifies nothing ends at whoever answers.
+        // A.E10: encryption without verification does not identify the peer.
         ("clear:correct-horse", "&tls=require", Err("cleartext=yes")),
         ("clear:correct-horse", "", Err("cleartext=yes")),
         ("clear:correct-horse", "&tls=require&cleartext=yes", Ok(())),
@@ -85,19 +85,19 @@ fn passwords_are_given_as_the_server_asks_and_never_in_clear_by_accident() {
         // B.F16
         ("postgres", &trusting_itself, Err("its certificate is self-signed")),
     ] {
-        let said = meets(&url(&server, login, options));
+        let result = connects(&url(&server, login, options));
         match good {
-            Ok(()) => assert_eq!(said, Ok(()), "{login} {options}"),
+            Ok(()) => assert_eq!(result, Ok(()), "{login} {options}"),
             Err(word) => {
-                let said = said.unwrap_err();
-                assert!(said.contains(word), "{login} {options}: {said}");
+                let result = result.unwrap_err();
+                assert!(result.contains(word), "{login} {options}: {result}");
             }
         }
     }
 }
 
 #[test]
-fn a_server_that_does_not_encrypt_is_refused_where_that_was_asked() {
+fn a_server_that_does_not_encrypt_is_refused_if_encryption_is_required() {
     let server = Server::start(Durability::Os);
     let target = AnyTarget::open(&server.url(0, "tls=require")).unwrap();
     let refused = block_on(&(), target.meet()).unwrap_err();

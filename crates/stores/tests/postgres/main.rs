@@ -1,5 +1,5 @@
-//! PostgreSQL as a target, on private servers of their own: a server that cannot be started fails these
-//! tests.
+//! PostgreSQL as a target, on private servers of their own: if a server cannot be started, these tests
+//! fail.
 
 #![allow(clippy::unwrap_used, reason = "a failed unwrap fails the test")]
 

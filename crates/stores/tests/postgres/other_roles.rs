@@ -1,5 +1,5 @@
-//! Other roles of the server: their functions are not called, their schemas are neither reused nor dropped,
-//! and what they rest on ours stays.
+//! Other roles of the server: their functions are not called, their schemas are neither reused nor
+//! dropped, and their objects that depend on managed ones remain.
 
 use crate::server::{Numbers, Server};
 use syncline_contract::conformance::block_on;
@@ -34,7 +34,7 @@ fn is_superuser(server: &Server) -> bool {
 #[test]
 fn functions_of_others_are_never_called() {
     let (server, plan) = (server(), Numbers::new().plan);
-    // Each fits the arguments better than the server's own function of that name does.
+    // Each matches the arguments better than the server's own function of that name.
     for (signature, result) in [
         ("obj_description(oid, text)", "text"),
         ("concat_ws(text, text, text)", "text"),
@@ -53,14 +53,14 @@ fn functions_of_others_are_never_called() {
     assert!(block_on(&(), keep.reopen(&plan)).unwrap());
     block_on(&(), keep.evidence()).unwrap();
     block_on(&(), keep.counters()).unwrap();
-    // What observes stays connected until it goes.
+    // The observing session stays connected until it is dropped.
     let observes = target(&server, "postgres");
     block_on(&(), observes.observe()).unwrap();
     drop(observes);
     block_on(&(), keep.self_check()).unwrap();
     assert_eq!(block_on(&(), keep.clean()).unwrap(), ["schema syncline_keep"]);
     assert!(!is_superuser(&server));
-    // They would have done it.
+    // They would have been called by the superuser.
     server.run("SELECT obj_description(oid, 'pg_namespace') FROM pg_namespace LIMIT 1");
     assert!(is_superuser(&server));
 }
@@ -82,7 +82,7 @@ fn a_schema_of_another_role_is_neither_reused_nor_cleaned() {
     assert_eq!(server.schemas(), ["syncline_keep"]);
     assert_eq!(block_on(&(), eve.clean()).unwrap(), ["schema syncline_keep"]);
     assert_eq!(server.schemas(), Vec::<String>::new());
-    // In one of our own, what others put there could act with our rights too.
+    // In one of our own schemas, objects of others could act with our rights too.
     block_on(&(), admin.create(&plan)).unwrap();
     server.run("GRANT CREATE, USAGE ON SCHEMA syncline_keep TO eve");
     server.run("CREATE FUNCTION syncline_keep.mine() RETURNS int LANGUAGE sql AS 'SELECT 1'");
@@ -124,7 +124,7 @@ fn a_removal_takes_nothing_beyond_its_schema() {
         assert_eq!(rows, ["0"], "{name}");
         server.run(drops);
     }
-    // What stands in the schema itself goes with it.
+    // Objects in the schema itself are removed with it.
     server.run("CREATE VIEW syncline_keep.inner AS SELECT * FROM syncline_keep.numbers");
     server.run("CREATE SEQUENCE syncline_keep.counting");
     block_on(&(), keep.remove()).unwrap();

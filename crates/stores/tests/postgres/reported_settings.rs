@@ -1,4 +1,5 @@
-//! What the server says of itself: durability, counters, where its log is, what it does under load.
+//! The settings that the server reports: durability, counters, the location of its log, its activity
+//! under load.
 
 use crate::server::{Numbers, Server};
 use syncline_contract::conformance::block_on;
@@ -9,7 +10,7 @@ use syncline_contract::{
 use syncline_stores::AnyTarget;
 
 #[test]
-fn each_word_of_durability_is_read_back_or_refused_before_anything_is_touched() {
+fn each_durability_is_read_back_or_refused_before_anything_is_touched() {
     let plan = Numbers::new().plan;
     for (of_server, asked, good) in [
         (Durability::Data, "data", Ok("synchronous_commit=on")),
@@ -25,10 +26,10 @@ fn each_word_of_durability_is_read_back_or_refused_before_anything_is_touched() 
         let url =
             format!("postgres://postgres:{password}@127.0.0.1:{port}/postgres?durability={asked}");
         let target = AnyTarget::open(&url).unwrap();
-        let met = block_on(&(), target.meet());
+        let preflight = block_on(&(), target.meet());
         match good {
             Ok(words) => {
-                met.unwrap();
+                preflight.unwrap();
                 block_on(&(), target.create(&plan)).unwrap();
                 let evidence = block_on(&(), target.evidence()).unwrap();
                 assert_eq!(evidence.durability.word(), asked);
@@ -41,7 +42,7 @@ fn each_word_of_durability_is_read_back_or_refused_before_anything_is_touched() 
                 block_on(&(), target.remove()).unwrap();
             }
             Err(words) => {
-                let refused = met.unwrap_err().what;
+                let refused = preflight.unwrap_err().what;
                 assert!(refused.contains(words), "{refused}");
                 assert_eq!(server.schemas(), [""; 0]);
             }
@@ -67,7 +68,7 @@ fn value(counters: &[Counter], meaning: Meaning) -> u64 {
 }
 
 #[test]
-fn its_counters_and_a_look_at_it_count_what_was_done() {
+fn its_counters_and_an_observation_count_the_work() {
     let server = Server::start(Durability::Data);
     let numbers = Numbers::new();
     let target = server.target("");
@@ -89,7 +90,7 @@ fn its_counters_and_a_look_at_it_count_what_was_done() {
             session.commit().await.unwrap();
         }
     });
-    // A backend tells its counts when it ends, which takes the server a moment.
+    // A backend reports its counters when it ends, which takes the server a moment.
     let mut after = block_on(&(), target.counters()).unwrap();
     let grown = |after: &[Counter], meaning| value(after, meaning) - value(&before, meaning);
     while grown(&after, Meaning::Commits) < 500 {
@@ -98,7 +99,7 @@ fn its_counters_and_a_look_at_it_count_what_was_done() {
     let commits = grown(&after, Meaning::Commits);
     assert!((500..700).contains(&commits), "{commits}");
     assert!(grown(&after, Meaning::LogBytes) > 500 * 50);
-    // What only reads, as every look does, takes no transaction id.
+    // Reads, such as those of an observation, take no transaction id.
     let ids = grown(&after, Meaning::TransactionIds);
     assert!((500..520).contains(&ids), "{ids} transaction ids of 500 writers");
     let syncs = grown(&after, Meaning::LogSyncs);

@@ -1,4 +1,4 @@
-//! A private server for a test, and a way to talk to it beside the target.
+//! A private server for a test, and a way to query it without the target.
 
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::Path;
@@ -11,7 +11,7 @@ use syncline_launcher::{LaunchSpec, Product};
 use syncline_stores::AnyTarget;
 use syncline_testkit::{TestServer, password_of, port_of, url_option};
 
-/// A server, in a folder of its own.
+/// A server, in a directory of its own.
 pub(crate) struct Server(pub(crate) TestServer);
 
 impl Server {
@@ -57,7 +57,7 @@ impl Server {
         own(path, &self.data());
     }
 
-    /// Writes a file that the server's user owns and nobody else reads.
+    /// Writes a file that the server's user owns and no other user may read.
     pub(crate) fn write(&self, name: &str, text: &str) {
         let path = self.data().join(name);
         std::fs::write(&path, text).unwrap();
@@ -82,7 +82,7 @@ impl Server {
                     Value::Int(number) => number.to_string(),
                     other => format!("{other:?}"),
                 };
-                // A command answers a row of nothing.
+                // A command returns a row without columns.
                 let wide = rows.width() > 0;
                 let cells: Vec<String> = rows.iter().filter(|_| wide).map(first).collect();
                 cells
@@ -92,19 +92,19 @@ impl Server {
         })
     }
 
-    /// The schemas of ours that stand in it.
+    /// The managed schemas in it.
     pub(crate) fn schemas(&self) -> Vec<String> {
         self.run("SELECT nspname FROM pg_namespace WHERE nspname LIKE 'syncline%'")
     }
 }
 
-/// Gives a file to who owns another.
+/// Gives a file the owner of another.
 fn own(path: &Path, like: &Path) {
     let of = std::fs::metadata(like).unwrap();
     std::os::unix::fs::chown(path, Some(of.uid()), Some(of.gid())).unwrap();
 }
 
-/// A table of numbers and what can be done to it.
+/// A table of numbers and its operations.
 pub(crate) struct Numbers {
     pub(crate) plan: Plan,
     pub(crate) table: TableId,

@@ -1,12 +1,12 @@
-//! Do no harm: who else works there, what is theirs, what is left.
+//! No damage to others: other sessions, other schemas, leftovers.
 
 use crate::server::{Numbers, Server};
 use std::process::{Child, Command, Stdio};
 use syncline_contract::conformance::block_on;
 use syncline_contract::{AccessPattern, Durability, FailureKind, Session, Target};
 
-/// A foreign session that holds a transaction open.
-fn foreign(server: &Server) -> Child {
+/// A session of another program that holds a transaction open.
+fn other_session(server: &Server) -> Child {
     let mut child = Command::new("/usr/lib/postgresql/15/bin/psql")
         .args(["-h", "127.0.0.1", "-U", "postgres", "-d", "postgres", "-p"])
         .arg(server.port().to_string())
@@ -26,10 +26,10 @@ fn foreign(server: &Server) -> Child {
 }
 
 #[test]
-fn a_run_is_refused_while_others_work_unless_it_may() {
+fn a_run_is_refused_while_others_are_active_unless_allowed() {
     let server = Server::start(Durability::Os);
     block_on(&(), server.target("").meet()).unwrap();
-    let mut child = foreign(&server);
+    let mut child = other_session(&server);
     let refused = block_on(&(), server.target("").meet()).unwrap_err();
     assert!(
         refused.what.contains("1 other session active on") && refused.what.contains("--live"),
@@ -38,8 +38,8 @@ fn a_run_is_refused_while_others_work_unless_it_may() {
     assert_eq!(refused.kind, FailureKind::Limit);
     let live = server.target("live=yes");
     block_on(&(), live.meet()).unwrap();
-    // 300 connections, 3 of them kept for superusers, one taken by psql, one by who asks; those who asked
-    // before are gone soon.
+    // 300 connections: 3 are reserved for superusers, one is used by psql, one by the query; those of
+    // earlier queries end soon.
     while live.capabilities().clients_max != Some(300 - 3 - 1 - 1) {
         block_on(&(), live.meet()).unwrap();
     }
@@ -48,7 +48,7 @@ fn a_run_is_refused_while_others_work_unless_it_may() {
 }
 
 #[test]
-fn what_an_ended_process_left_is_cleaned_and_nothing_else() {
+fn only_leftovers_of_ended_processes_are_cleaned() {
     let server = Server::start(Durability::Os);
     let numbers = Numbers::new();
     server.run("CREATE SCHEMA syncline_theirs");
@@ -60,30 +60,30 @@ fn what_an_ended_process_left_is_cleaned_and_nothing_else() {
     assert_eq!(removed.len(), 1);
     assert!(removed[0].starts_with("schema syncline_"), "{removed:?}");
     assert_eq!(server.schemas(), ["syncline_theirs"]);
-    // What neither --reuse nor clean would touch is not said to be theirs to mend.
+    // A schema that neither --reuse nor clean would touch is not suggested for cleaning.
     let theirs = server.target("schema=theirs");
     let made = block_on(&(), theirs.create(&numbers.plan)).unwrap_err();
     let reopened = block_on(&(), theirs.reopen(&numbers.plan)).unwrap_err();
     for refused in [made, reopened] {
         assert!(
-            refused.what.contains("not created by syncline") && !refused.what.contains("clean"),
+            refused.what.contains("not made by syncline") && !refused.what.contains("clean"),
             "{refused}"
         );
     }
 }
 
 #[test]
-fn what_is_made_is_only_what_was_said() {
+fn only_the_statements_of_the_dry_run_are_executed() {
     let server = Server::start(Durability::Os);
     let numbers = Numbers::new();
     let target = server.target("schema=said");
     let intent = target.intent(&numbers.plan, 4).unwrap();
-    assert_eq!(server.schemas(), [""; 0], "saying touches nothing");
+    assert_eq!(server.schemas(), [""; 0], "a dry run changes nothing");
     assert_eq!(intent.connections, Some(5));
     assert_eq!(intent.operations.len(), numbers.plan.operations().len());
     assert!(intent.makes[0].contains("CREATE SCHEMA \"syncline_said\""));
     let makes = intent.makes.join("\n");
-    assert_eq!(makes.matches("CREATE TABLE").count(), 1, "said once: {makes}");
+    assert_eq!(makes.matches("CREATE TABLE").count(), 1, "stated once: {makes}");
     block_on(&(), target.create(&numbers.plan)).unwrap();
     let made = server.run(
         "SELECT table_schema || '.' || table_name FROM information_schema.tables WHERE table_schema NOT IN \
@@ -95,7 +95,7 @@ fn what_is_made_is_only_what_was_said() {
 }
 
 #[test]
-fn rows_that_stay_are_found_again_and_other_tables_are_refused() {
+fn kept_rows_are_reopened_and_other_tables_are_refused() {
     let server = Server::start(Durability::Os);
     let numbers = Numbers::new();
     let first = server.target("schema=kept");
@@ -122,5 +122,5 @@ fn rows_that_stay_are_found_again_and_other_tables_are_refused() {
     let mut other = syncline_contract::Plan::new();
     other.table(syncline_contract::Table::new("other").column("x", syncline_contract::Kind::Int));
     let refused = block_on(&(), server.target("schema=kept").reopen(&other)).unwrap_err();
-    assert!(refused.what.contains("tables of another workload"), "{refused}");
+    assert!(refused.what.contains("other tables"), "{refused}");
 }

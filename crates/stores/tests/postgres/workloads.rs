@@ -1,5 +1,5 @@
-//! Workloads in miniature through the runner, with their checks; many clients; a server killed under
-//! them.
+//! Workloads in miniature through the runner, with their checks; many clients; a server that is killed
+//! during a run.
 
 use crate::relay::Relay;
 use crate::server::Server;
@@ -70,10 +70,10 @@ fn workloads_run_and_their_checks_hold() {
     }
 }
 
-/// What clients do beside their transactions counts as commits too: it shall be a few a client, however
-/// many statements they prepare.
+/// Statements in addition to the clients' transactions count as commits too: there must be only a few
+/// for each client, however many statements they prepare.
 #[test]
-fn the_server_counts_hardly_more_commits_than_its_clients_are_told() {
+fn the_server_counts_hardly_more_commits_than_its_clients() {
     let server = Server::start(Durability::Os);
     let tpcc = workload("tpcc", &[("items", "1000"), ("customers", "100")]);
     let clients = 24;
@@ -82,10 +82,10 @@ fn the_server_counts_hardly_more_commits_than_its_clients_are_told() {
     let mut counters = result.counters.iter();
     let commits = counters.find(|counter| counter.meaning == Meaning::Commits);
     let counted = commits.unwrap().grown.clone().unwrap();
-    let told = result.commits_in_whole;
-    // Beside them the tables' statistics are made, once.
-    let most = told + 4 * clients as u64 + 60;
-    assert!((told / 2..most).contains(&counted), "{counted}, told {told}");
+    let reported = result.commits_in_whole;
+    // In addition, the tables' statistics are created, once.
+    let maximum = reported + 4 * clients as u64 + 60;
+    assert!((reported / 2..maximum).contains(&counted), "{counted}, reported {reported}");
 }
 
 #[test]
@@ -97,7 +97,7 @@ fn two_hundred_and_fifty_six_clients_are_served_by_two_threads() {
     assert_eq!(result.reconnects, 0);
 }
 
-/// Notes how many turns a relay had seen when the checks began.
+/// Records how many turns a relay had counted when the checks began.
 struct UntilChecks<'r>(&'r Relay, AtomicUsize);
 
 impl Observer for UntilChecks<'_> {
@@ -108,7 +108,7 @@ impl Observer for UntilChecks<'_> {
     }
 }
 
-/// Round trips of one transaction; connecting and making tables drop out of the difference.
+/// Round trips of one transaction; connecting and creating tables cancel out in the difference.
 fn round_trips(server: &Server, workload: &AnyWorkload, pipeline: Option<bool>) -> usize {
     let relay = Relay::to(server.port());
     let url = format!(
@@ -127,7 +127,7 @@ fn round_trips(server: &Server, workload: &AnyWorkload, pipeline: Option<bool>) 
         until.1.into_inner() - before
     };
     let (few, more) = (turns(10), turns(110));
-    // What stands around a run is asked by time, so a few questions more or less remain.
+    // The queries around a run depend on time, so a few more or less remain.
     let (each, rest) = ((more - few + 50) / 100, (more - few + 50) % 100);
     assert!((30..70).contains(&rest), "{few} and {more}");
     each
@@ -141,7 +141,7 @@ fn statements_share_round_trips_as_the_run_says_or_else_the_profile() {
         let load = workload("debit-credit", &options);
         [None, Some(true), Some(false)].map(|pipeline| round_trips(&server, &load, pipeline))
     };
-    // Two together: up to the balance that is read, and what follows with COMMIT. Else BEGIN, five
+    // Two together: up to the balance that is read, and the rest with COMMIT. Otherwise BEGIN, five
     // statements and COMMIT.
     assert_eq!(of("tpcb"), [2, 2, 7]);
     assert_eq!(of("pgbench"), [7, 2, 7]);
@@ -163,7 +163,7 @@ impl Observer for Killer {
 }
 
 #[test]
-fn a_server_killed_in_mid_run_leaves_a_result_that_says_so() {
+fn a_server_killed_during_a_run_leaves_a_result_that_reports_it() {
     let server = Server::start(Durability::Data);
     let target = server.target("");
     let plan = RunPlan {
@@ -188,7 +188,7 @@ fn a_server_killed_in_mid_run_leaves_a_result_that_says_so() {
         result.outcomes,
         result.warnings
     );
-    let said = |of: fn(&Warning) -> bool| result.warnings.iter().any(of);
-    assert!(said(|warning| matches!(warning, Warning::ChecksNotMade { .. })));
-    assert!(said(|warning| matches!(warning, Warning::NotRemoved { .. })));
+    let warned = |of: fn(&Warning) -> bool| result.warnings.iter().any(of);
+    assert!(warned(|warning| matches!(warning, Warning::ChecksNotMade { .. })));
+    assert!(warned(|warning| matches!(warning, Warning::NotRemoved { .. })));
 }

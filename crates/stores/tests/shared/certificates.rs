@@ -1,11 +1,11 @@
-//! A root and a certificate for 127.0.0.1 that it has signed, made anew for a test.
+//! A root certificate and a certificate for 127.0.0.1 signed by it, created for each test.
 
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-/// Files in a folder that a server of another user may enter.
+/// Files in a directory that a server of another user may enter.
 pub(crate) struct Certificates {
     folder: tempfile::TempDir,
 }
@@ -31,12 +31,12 @@ impl Certificates {
         Certificates { folder }
     }
 
-    /// The certificate that signed, and that of nobody else.
+    /// The root certificate.
     pub(crate) fn root(&self) -> PathBuf {
         self.at("root.pem")
     }
 
-    /// The server's.
+    /// The server's certificate.
     pub(crate) fn certificate(&self) -> PathBuf {
         self.at("server.pem")
     }

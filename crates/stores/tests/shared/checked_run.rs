@@ -1,4 +1,4 @@
-//! A workload on SQLite in a directory of its own, whose checks are asked what they find.
+//! A workload on SQLite in a directory of its own, and its checks.
 
 use rusqlite::Connection;
 use std::path::PathBuf;
@@ -7,9 +7,9 @@ use syncline_contract::{Check, Rows, Session, Target, Workload};
 use syncline_stores::{AnySession, AnyTarget, AnyWorker};
 use syncline_workloads::{AnyTally, AnyWorkload};
 
-/// Clients of every run.
+/// The number of clients of every run.
 pub(crate) const CLIENTS: usize = 3;
-/// Rows of a load's batch.
+/// How many rows a batch of a load has.
 const BATCH_ROWS: u64 = 500;
 
 /// A database with the workload's loaded rows.
@@ -60,8 +60,8 @@ impl CheckedRun {
         self.target.connect(self.workload.plan(), &self.worker).await.unwrap()
     }
 
-    /// Does damage behind the store's back, as SQL.
-    pub(crate) fn harm(&self, sql: &str) {
+    /// Damages the database with SQL, through another connection.
+    pub(crate) fn damage_store(&self, sql: &str) {
         let harmed = Connection::open(self.path()).unwrap().execute_batch(sql);
         harmed.unwrap_or_else(|error| panic!("{sql}: {error}"));
     }

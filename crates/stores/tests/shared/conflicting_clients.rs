@@ -1,10 +1,10 @@
-//! Two clients that get in each other's way on purpose, in pairs of transactions, through the runner.
+//! Two clients that deliberately conflict, in pairs of transactions, through the runner.
 //!
-//! Each pair meets when both have begun and only once: whoever is tried again goes its way alone. So a run of
-//! so many pairs has as many conflicts where nobody tries again, and at least as many where they do: who is
-//! tried again may be quicker than who was waited for. A run that hangs ends in a panic.
+//! The two of a pair wait for each other once both have begun; a retry runs alone. So without retries a
+//! run has exactly one conflict for each pair, and with retries at least that many: a retry may be
+//! faster than the transaction that it waited for. A run that hangs ends in a panic.
 //!
-//! - [`Way::Cross`]: each locks a row of its own and then wants the other's: a cycle of waits.
+//! - [`Way::Cross`]: each locks a row of its own and then requests the other's: a cycle of waits.
 //! - [`Way::Hold`]: the first holds a row until the second has been refused it.
 
 use std::sync::{Arc, Condvar, Mutex};
@@ -18,14 +18,14 @@ use syncline_runner::{RunPlan, RunResult};
 /// How long one waits for the other: far longer than any server takes to refuse a lock.
 const PATIENCE: Duration = Duration::from_mins(1);
 
-/// How they get in each other's way.
+/// The kind of conflict.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Way {
     Cross,
     Hold,
 }
 
-/// The workload: two rows of a number each.
+/// The workload: two rows with a number each.
 pub(crate) struct ConflictingClients {
     way: Way,
     plan: Plan,
@@ -37,7 +37,7 @@ pub(crate) struct ConflictingClients {
     refused: Arc<Rendezvous>,
 }
 
-/// One of the two.
+/// One of the two clients.
 pub(crate) struct ConflictingClient {
     number: i64,
     way: Way,
@@ -46,7 +46,7 @@ pub(crate) struct ConflictingClient {
     ready: Arc<Rendezvous>,
     begun: Arc<Rendezvous>,
     refused: Arc<Rendezvous>,
-    /// The drawn transaction has not met the other's.
+    /// The current transaction has not waited for the other's yet.
     fresh: bool,
     committed: i64,
 }
@@ -69,7 +69,7 @@ impl ConflictingClients {
         }
     }
 
-    /// So many pairs, a thread each.
+    /// A plan of `pairs` pairs, with a thread for each client.
     pub(crate) fn pairs(pairs: u64, retries: u32) -> RunPlan {
         RunPlan {
             clients: 2,
@@ -109,7 +109,7 @@ impl Client for ConflictingClient {
     ) -> Result<(), Stop> {
         let meets = std::mem::take(&mut self.fresh);
         if meets {
-            // Neither takes a lock of the next pair while the other still tries for this one's.
+            // Neither takes a lock of the next pair while the other still retries this one.
             self.ready.meet();
         }
         let (own, other) = (self.number, 1 - self.number);
@@ -209,11 +209,11 @@ impl Workload for ConflictingClients {
             sum += number;
         }
         session.commit().await?;
-        let told: i64 = tallies.iter().sum();
-        let outcome = if sum == told {
+        let acknowledged: i64 = tallies.iter().sum();
+        let outcome = if sum == acknowledged {
             CheckOutcome::Held
         } else {
-            CheckOutcome::Violated(format!("{sum} is there and {told} was acknowledged"))
+            CheckOutcome::Violated(format!("the sum is {sum}, but {acknowledged} was acknowledged"))
         };
         let name = self.check_names()[0].to_owned();
         Ok(vec![Check { name, outcome }])
@@ -224,22 +224,22 @@ impl Workload for ConflictingClients {
     }
 }
 
-/// Where two threads wait for one another, again and again.
+/// A barrier for two threads, used repeatedly.
 #[derive(Default)]
 struct Rendezvous {
-    /// How many have come.
-    come: Mutex<u64>,
+    /// How many threads have arrived.
+    arrived: Mutex<u64>,
     changed: Condvar,
 }
 
 impl Rendezvous {
     fn meet(&self) {
-        let mut come = self.come.lock().expect("nobody panics with it");
-        *come += 1;
+        let mut arrived = self.arrived.lock().expect("no thread panics while holding it");
+        *arrived += 1;
         self.changed.notify_all();
-        let both = come.next_multiple_of(2);
-        let waited = self.changed.wait_timeout_while(come, PATIENCE, |come| *come < both);
-        let (_come, ended) = waited.expect("nobody panics with it");
-        assert!(!ended.timed_out(), "the other one never comes");
+        let both = arrived.next_multiple_of(2);
+        let waited = self.changed.wait_timeout_while(arrived, PATIENCE, |arrived| *arrived < both);
+        let (_arrived, ended) = waited.expect("no thread panics while holding it");
+        assert!(!ended.timed_out(), "the other thread never arrives");
     }
 }

@@ -1,5 +1,5 @@
-//! A relay before a server, which counts round trips: how often the server was spoken to after it had
-//! answered.
+//! A relay in front of a server that counts round trips: how often a request followed an answer of the
+//! server.
 
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
@@ -7,15 +7,15 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 
-/// Hands bytes on between clients and a server, and counts how often the server was spoken to after it
-/// had answered.
+/// Forwards bytes between clients and a server, and counts how often a request followed an answer of
+/// the server.
 pub(crate) struct Relay {
     pub(crate) port: u16,
     turns: Arc<AtomicUsize>,
 }
 
 impl Relay {
-    /// To the server behind that port of this machine.
+    /// To the server on that port of this machine.
     pub(crate) fn to(server: u16) -> Relay {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
         let port = listener.local_addr().expect("its address").port();
@@ -32,14 +32,14 @@ impl Relay {
                 let (from, to) = (client.try_clone().expect("it"), server.try_clone().expect("it"));
                 let (turns, spoken) = (Arc::clone(&counted), Arc::clone(&answered));
                 thread::spawn(move || {
-                    hand_on(from, to, || {
+                    forward(from, to, || {
                         if spoken.swap(false, Ordering::SeqCst) {
                             turns.fetch_add(1, Ordering::SeqCst);
                         }
                     });
                 });
                 thread::spawn(move || {
-                    hand_on(server, client, || answered.store(true, Ordering::SeqCst));
+                    forward(server, client, || answered.store(true, Ordering::SeqCst));
                 });
             }
         });
@@ -52,15 +52,15 @@ impl Relay {
     }
 }
 
-/// Until either side ends; `told` before each part.
-fn hand_on(mut from: TcpStream, mut to: TcpStream, told: impl Fn()) {
+/// Forwards bytes until either side closes; calls `on_data` before each part.
+fn forward(mut from: TcpStream, mut to: TcpStream, on_data: impl Fn()) {
     let mut buffer = [0; 8 * 1024];
     while let Ok(length @ 1..) = from.read(&mut buffer) {
-        told();
+        on_data();
         if to.write_all(&buffer[..length]).is_err() {
             break;
         }
     }
-    // The other side learns that this one has ended; it may have ended already.
+    // Closes the other side too; it may be closed already.
     drop(to.shutdown(Shutdown::Both));
 }

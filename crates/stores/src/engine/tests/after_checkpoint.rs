@@ -1,4 +1,5 @@
-//! What is found after a checkpoint and another opening: rows, index entries both ways, given keys.
+//! Tests the state after a checkpoint and reopening: rows, index entries in both directions, assigned
+//! keys.
 
 use super::lifecycle::engine;
 use syncline_contract::conformance::block_on;
@@ -13,7 +14,7 @@ const NOTES_BACKWARDS: OperationId = OperationId(2);
 const INSERT_EVENT: OperationId = OperationId(3);
 const EVENTS: OperationId = OperationId(4);
 
-/// Notes, whose key the store gives, with an index by their text; events, which have no key.
+/// Notes, whose key the store assigns, with an index by their text; events, which have no key.
 fn plan() -> Plan {
     let mut plan = Plan::new();
     let notes = Table::new("notes")
@@ -56,15 +57,15 @@ async fn numbers(
     numbers
 }
 
-/// Each life adds three notes and two equal events, with and without a checkpoint in the middle.
+/// Each opening adds three notes and two equal events, with and without a checkpoint in the middle.
 #[test]
-fn rows_indexes_and_given_keys_go_on_after_a_checkpoint_and_reopening() {
+fn rows_indexes_and_assigned_keys_survive_a_checkpoint_and_reopening() {
     let folder = tempfile::tempdir().unwrap();
     let directory = folder.path().join("store");
     let plan = plan();
-    for life in 0..4_i64 {
+    for opening in 0..4_i64 {
         let target = engine(&directory, "durability=data");
-        match life {
+        match opening {
             0 => block_on(&(), target.create(&plan)).unwrap(),
             _ => assert!(block_on(&(), target.reopen(&plan)).unwrap()),
         }
@@ -75,27 +76,27 @@ fn rows_indexes_and_given_keys_go_on_after_a_checkpoint_and_reopening() {
                 session.begin(AccessPattern::Single);
                 session.send(INSERT_NOTE, &[Value::Text(text)]).unwrap();
                 session.commit().await.unwrap();
-                if life % 2 == 0 {
+                if opening % 2 == 0 {
                     target.checkpoint().unwrap();
                 }
             }
             for _ in 0..2 {
                 session.begin(AccessPattern::Single);
-                session.send(INSERT_EVENT, &[Value::Int(life)]).unwrap();
+                session.send(INSERT_EVENT, &[Value::Int(opening)]).unwrap();
                 session.commit().await.unwrap();
             }
-            // Keys go on without a gap: the notes of a life are 3 n + 1 (c), + 2 (a), + 3 (b).
-            let of = |offset: i64| (0..=life).map(move |life| 3 * life + offset);
+            // Keys continue without a gap: the notes of opening n are 3 n + 1 (c), + 2 (a), + 3 (b).
+            let of = |offset: i64| (0..=opening).map(move |opening| 3 * opening + offset);
             let between = [Value::Text("a"), Value::Text("b")];
-            let wanted: Vec<i64> = of(2).chain(of(3)).collect();
-            assert_eq!(numbers(&mut session, NOTES, &between).await, wanted);
-            let backwards: Vec<i64> = wanted.into_iter().rev().collect();
+            let expected: Vec<i64> = of(2).chain(of(3)).collect();
+            assert_eq!(numbers(&mut session, NOTES, &between).await, expected);
+            let backwards: Vec<i64> = expected.into_iter().rev().collect();
             assert_eq!(numbers(&mut session, NOTES_BACKWARDS, &between).await, backwards);
-            let events: Vec<i64> = (0..=life).flat_map(|life| [life, life]).collect();
+            let events: Vec<i64> = (0..=opening).flat_map(|opening| [opening, opening]).collect();
             assert_eq!(numbers(&mut session, EVENTS, &[]).await, events);
         });
         let stats = target.stats().unwrap();
-        assert_eq!(stats.checkpoints.unwrap().finished, if life % 2 == 0 { 3 } else { 0 });
+        assert_eq!(stats.checkpoints.unwrap().finished, if opening % 2 == 0 { 3 } else { 0 });
     }
 }
 

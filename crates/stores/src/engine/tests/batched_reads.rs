@@ -1,4 +1,5 @@
-//! Many clients of a worker, whose reads by key wait for one another: what each of them is answered.
+//! Tests many clients of a worker whose reads by key are prefetched together: each must get its own
+//! answers.
 
 use super::lifecycle::engine;
 use crate::engine::EngineSession;
@@ -15,7 +16,7 @@ const INSERT: OperationId = OperationId(0);
 const GET: OperationId = OperationId(1);
 const ALL: OperationId = OperationId(2);
 
-/// Notes of two texts by their number: insert 0, get both texts 1, all numbers 2.
+/// Notes with two texts by their number: insert 0, get both texts 1, all numbers 2.
 fn plan() -> Plan {
     let mut plan = Plan::new();
     let notes = Table::new("notes").column("id", Kind::Int);
@@ -44,7 +45,7 @@ fn is_note(rows: &Rows, id: i64) {
     assert_eq!(found, [Value::Text(&one), Value::Text(&other)]);
 }
 
-/// Runs `body` with as many clients of one worker, over notes with the numbers below 500.
+/// Runs `body` with `count` clients of one worker, over notes with the numbers below 500.
 fn with_clients(count: usize, body: impl AsyncFnOnce(&mut [Client])) {
     let folder = tempfile::tempdir().unwrap();
     let target = engine(&folder.path().join("store"), "client=futures&durability=none&page_kib=4");
@@ -68,7 +69,7 @@ fn with_clients(count: usize, body: impl AsyncFnOnce(&mut [Client])) {
 }
 
 #[test]
-fn each_client_is_answered_what_it_asked_alone_and_in_a_crowd() {
+fn each_client_gets_its_own_answers_alone_and_among_many() {
     for count in [1, 3, 4, 40] {
         with_clients(count, async |clients| {
             for round in 0..20 {
@@ -87,7 +88,7 @@ fn each_client_is_answered_what_it_asked_alone_and_in_a_crowd() {
 }
 
 #[test]
-fn answers_come_in_the_order_of_asking_whatever_is_asked_between() {
+fn answers_come_in_the_order_of_the_requests() {
     with_clients(5, async |clients| {
         let client = &mut clients[4];
         client.begin(AccessPattern::ReadOnly);
@@ -107,11 +108,11 @@ fn answers_come_in_the_order_of_asking_whatever_is_asked_between() {
 }
 
 #[test]
-fn reads_asked_at_once_by_a_transaction_that_writes_see_what_was_before_its_write() {
+fn deferred_reads_see_the_state_before_a_later_write() {
     with_clients(1, async |clients| {
         let client = &mut clients[0];
         client.begin(AccessPattern::Several);
-        // More than a scout takes at once, one row twice, and one that is written before it is answered.
+        // More than one batched prefetch, one row twice, and one that is written before it is received.
         let asked: Vec<i64> = (0..50).map(|place| place * 37 % 500).chain([500, 37]).collect();
         for id in &asked {
             ask(client, *id);
@@ -123,7 +124,7 @@ fn reads_asked_at_once_by_a_transaction_that_writes_see_what_was_before_its_writ
         for id in asked {
             let rows = client.receive().await.unwrap();
             if id == 500 {
-                assert!(rows.is_empty(), "it was asked for before it was written");
+                assert!(rows.is_empty(), "it was requested before it was written");
             } else {
                 is_note(rows, id);
             }
@@ -135,7 +136,7 @@ fn reads_asked_at_once_by_a_transaction_that_writes_see_what_was_before_its_writ
 }
 
 #[test]
-fn what_was_asked_and_not_taken_is_gone_with_its_transaction() {
+fn unreceived_answers_end_with_their_transaction() {
     with_clients(5, async |clients| {
         let client = &mut clients[0];
         for commits in [true, false] {
@@ -172,7 +173,7 @@ fn a_key_of_another_kind_is_refused_by_its_operation() {
     });
 }
 
-/// What nobody gives a key: texts whose rows the store numbers. Insert 0, count 1.
+/// Texts without a key, whose rows the store numbers. Insert 0, count 1.
 fn unnumbered() -> Plan {
     let mut plan = Plan::new();
     let notes = plan.table(Table::new("notes").text("one", 60));
@@ -183,11 +184,11 @@ fn unnumbered() -> Plan {
 }
 
 #[test]
-fn rows_that_the_store_numbers_are_all_there_whichever_worker_numbers_them() {
+fn rows_numbered_by_different_workers_are_complete() {
     let folder = tempfile::tempdir().unwrap();
     let target = engine(&folder.path().join("store"), "client=futures&durability=none");
     block_on(&(), target.create(&unnumbered())).unwrap();
-    // More rows of each than a block has numbers, and the workers' blocks in turn.
+    // More rows for each worker than a block has numbers, with alternating workers.
     let rounds = 1_500;
     let workers = [(); 2].map(|()| target.worker().unwrap());
     let plan = unnumbered();

@@ -1,12 +1,12 @@
-//! Two clients in each other's way: what is refused, and what is allowed where it was asked for.
+//! Tests conflicts of two clients: which are refused, and which are allowed by the isolation level.
 
 use super::lifecycle::{ADD, ALL, INSERT, all, engine, plan};
 use std::cell::Cell;
 use syncline_contract::conformance::block_on;
 use syncline_contract::{AccessPattern, Cause, Session, Stop, Target, Value};
 
-/// Two clients who each read both of two rows and then take from one of them, so that each keeps a
-/// rule which both together break. How the second one ends, and what is left in sum.
+/// Two clients that each read both of two rows and then subtract from one of them, so that each alone
+/// keeps a rule which both together break. Returns how the second one ends, and the final sum.
 fn write_skew(options: &str) -> (Result<(), Stop>, i64, String) {
     let folder = tempfile::tempdir().unwrap();
     let target = engine(&folder.path().join("store"), options);
@@ -40,20 +40,20 @@ fn write_skew(options: &str) -> (Result<(), Stop>, i64, String) {
 }
 
 #[test]
-fn write_skew_is_refused_under_serializable_and_allowed_and_said_under_snapshot() {
+fn write_skew_is_refused_under_serializable_and_allowed_under_snapshot() {
     for client in ["futures", "threads"] {
-        let (ended, sum, said) = write_skew(&format!("client={client}"));
+        let (ended, sum, isolation) = write_skew(&format!("client={client}"));
         let refused = matches!(ended, Err(Stop::Conflict(Cause::Serialization)));
         assert!(refused && sum == 0, "{ended:?} {sum}");
-        assert_eq!(said, "serializable");
-        let (ended, sum, said) = write_skew(&format!("client={client}&isolation=snapshot"));
+        assert_eq!(isolation, "serializable");
+        let (ended, sum, isolation) = write_skew(&format!("client={client}&isolation=snapshot"));
         assert!(ended.is_ok() && sum == -10, "{ended:?} {sum}");
-        assert_eq!(said, "snapshot");
+        assert_eq!(isolation, "snapshot");
     }
 }
 
 #[test]
-fn of_two_who_change_what_they_read_the_second_conflicts_under_both() {
+fn the_second_read_modify_write_conflicts_under_both_levels() {
     for isolation in ["serializable", "snapshot"] {
         let folder = tempfile::tempdir().unwrap();
         let options = format!("isolation={isolation}");
@@ -83,7 +83,7 @@ fn of_two_who_change_what_they_read_the_second_conflicts_under_both() {
 }
 
 #[test]
-fn a_transaction_that_only_reads_never_conflicts_and_keeps_its_moment() {
+fn a_read_only_transaction_never_conflicts_and_keeps_its_snapshot() {
     for durability in ["none", "data"] {
         let folder = tempfile::tempdir().unwrap();
         let options = format!("durability={durability}");
@@ -107,7 +107,7 @@ fn a_transaction_that_only_reads_never_conflicts_and_keeps_its_moment() {
             assert_eq!(all(&mut reader).await.len(), 50);
             reader.begin(AccessPattern::ReadOnly);
             let written = reader.send(INSERT, &[Value::Int(99), Value::Int(0), Value::Text("")]);
-            assert!(written.is_err(), "what only reads does not write");
+            assert!(written.is_err(), "a read-only transaction does not write");
             reader.abort().await;
         });
     }

@@ -1,4 +1,4 @@
-//! The engine as a target: the contract's suite, reopening, kills, and what is refused.
+//! Tests of the engine as a target: the contract's suite, reopening, kills, and refusals.
 
 use crate::engine::{Engine, OpenedEngine, open};
 use crate::url::Url;
@@ -13,7 +13,7 @@ use syncline_contract::{
     Session, Set, Target, Text, Value,
 };
 
-/// The engine in a directory, with small files, since tests make many of them.
+/// The engine in a directory, with small files, since tests create many of them.
 pub(super) fn engine(directory: &Path, options: &str) -> Engine {
     let url = format!("engine:{}?segment_kib=256&{options}", directory.display());
     match open(&Url::parse(&url).unwrap()).unwrap() {
@@ -25,7 +25,7 @@ pub(super) fn engine(directory: &Path, options: &str) -> Engine {
     }
 }
 
-/// Cases that a target which claims everything runs.
+/// The number of cases for a target with all capabilities.
 const CASES: usize = 32;
 
 #[test]
@@ -115,14 +115,14 @@ fn body(id: i64) -> String {
 }
 
 #[test]
-fn what_was_committed_is_there_after_reopening_also_updates_and_deletes() {
+fn committed_changes_survive_reopening() {
     let folder = tempfile::tempdir().unwrap();
     let directory = folder.path().join("store");
     let plan = plan();
     let mut expected = BTreeMap::new();
-    for life in 0..4_i64 {
+    for opening in 0..4_i64 {
         let target = engine(&directory, "durability=data");
-        if life == 0 {
+        if opening == 0 {
             block_on(&(), target.create(&plan)).unwrap();
         } else {
             assert!(block_on(&(), target.reopen(&plan)).unwrap());
@@ -130,8 +130,8 @@ fn what_was_committed_is_there_after_reopening_also_updates_and_deletes() {
         let worker = target.worker().unwrap();
         block_on(&worker, async {
             let mut session = target.connect(&plan, &worker).await.unwrap();
-            assert_eq!(all(&mut session).await, expected, "life {life}");
-            for id in life * 100..life * 100 + 100 {
+            assert_eq!(all(&mut session).await, expected, "opening {opening}");
+            for id in opening * 100..opening * 100 + 100 {
                 let body = body(id);
                 let insert = [Value::Int(id), Value::Int(id), Value::Text(&body)];
                 commit(&mut session, &[(INSERT, &insert), (ADD, &[Value::Int(id), Value::Int(5)])])
@@ -142,26 +142,26 @@ fn what_was_committed_is_there_after_reopening_also_updates_and_deletes() {
                     expected.remove(&id);
                 }
             }
-            // What is not committed is not there, and leaves nothing.
+            // An uncommitted transaction leaves nothing.
             session.begin(AccessPattern::Several);
             session.send(INSERT, &[Value::Int(-1), Value::Int(0), Value::Text("aborted")]).unwrap();
             session.abort().await;
         });
     }
     let other = engine(&directory, "durability=data");
-    let mut strange = Plan::new();
-    strange.table(syncline_contract::Table::new("others").column("id", Kind::Int).key(&["id"]));
-    let refusal = block_on(&(), other.reopen(&strange)).unwrap_err();
+    let mut different = Plan::new();
+    different.table(syncline_contract::Table::new("others").column("id", Kind::Int).key(&["id"]));
+    let refusal = block_on(&(), other.reopen(&different)).unwrap_err();
     assert!(refusal.what.contains("other tables"), "{refusal}");
 }
 
-/// The process that is killed: commits rows and says of each that it was acknowledged.
+/// The process that is killed: commits rows and prints each acknowledgement.
 #[test]
 fn child_that_commits_until_it_is_killed() {
-    let Ok(asked) = std::env::var("SYNCLINE_ENGINE_CHILD") else {
+    let Ok(parameters) = std::env::var("SYNCLINE_ENGINE_CHILD") else {
         return;
     };
-    let (directory, options) = asked.split_once('|').unwrap();
+    let (directory, options) = parameters.split_once('|').unwrap();
     let (target, plan) = (engine(Path::new(directory), options), plan());
     if Path::new(directory).exists() {
         assert!(block_on(&(), target.reopen(&plan)).unwrap());
@@ -204,11 +204,11 @@ fn a_killed_process_loses_nothing_that_it_acknowledged() {
             };
             let before = acknowledged;
             while acknowledged < before + 150 {
-                let line = lines.next().expect("the child says what it commits");
+                let line = lines.next().expect("the child prints what it commits");
                 acknowledged = numbers(line).unwrap_or(acknowledged);
             }
             child.kill().unwrap();
-            // What it said before it died counts too; its last line may be cut short.
+            // Acknowledgements printed before the kill count too; the last line may be truncated.
             let rest: Vec<i64> = lines.filter_map(numbers).collect();
             let whole = rest.len().saturating_sub(1);
             acknowledged = rest[..whole].last().copied().unwrap_or(acknowledged);
@@ -229,7 +229,7 @@ fn a_killed_process_loses_nothing_that_it_acknowledged() {
 }
 
 #[test]
-fn what_is_not_ours_is_refused_and_left() {
+fn unmanaged_files_are_refused_and_left_unchanged() {
     let folder = tempfile::tempdir().unwrap();
     for (name, content) in [
         ("notes.txt", "mine"),
@@ -251,8 +251,8 @@ fn what_is_not_ours_is_refused_and_left() {
         let target = engine(&directory, "durability=data");
         let findings = refuses_foreign(&target);
         assert!(findings.is_empty(), "{findings:?}");
-        let met = block_on(&(), target.meet()).unwrap_err();
-        assert!(met.what.contains("not made by syncline"), "{name}: {met}");
+        let refusal = block_on(&(), target.meet()).unwrap_err();
+        assert!(refusal.what.contains("not made by syncline"), "{name}: {refusal}");
         assert_eq!(std::fs::read_to_string(directory.join(name)).unwrap(), content);
     }
     let (first, second) = (
@@ -265,7 +265,7 @@ fn what_is_not_ours_is_refused_and_left() {
 }
 
 #[test]
-fn it_says_what_is_in_force_and_refuses_words_it_cannot_honour() {
+fn it_reports_settings_in_force_and_refuses_invalid_ones() {
     let folder = tempfile::tempdir().unwrap();
     for durability in ["none", "data", "full"] {
         let directory = folder.path().join(durability);
@@ -304,16 +304,16 @@ fn it_says_what_is_in_force_and_refuses_words_it_cannot_honour() {
             "cannot honour mode=transient at this durability",
         ),
         ("engine:x?mode=transient", "has no path"),
-        ("engine:", "names no directory"),
+        ("engine:", "does not name a directory"),
         ("engine:/no/such/place/log", "does not exist"),
     ] {
-        let said = open(&Url::parse(url).unwrap()).unwrap_err().to_string();
-        assert!(said.contains(why), "{url}: {said}");
+        let message = open(&Url::parse(url).unwrap()).unwrap_err().to_string();
+        assert!(message.contains(why), "{url}: {message}");
     }
 }
 
 #[test]
-fn a_log_whose_data_file_is_missing_is_refused_and_left() {
+fn a_log_without_its_data_file_is_refused_and_left_unchanged() {
     let folder = tempfile::tempdir().unwrap();
     let place = folder.path().join("kept");
     let target = engine(&place, "durability=data");

@@ -1,4 +1,4 @@
-//! Tests of the target through the contract, file by file of what they are about.
+//! Tests of the target through the contract, by topic.
 
 mod after_checkpoint;
 mod batched_reads;

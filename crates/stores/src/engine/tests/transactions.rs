@@ -1,4 +1,4 @@
-//! What a transaction finds of others and of itself: refused writes, what is undone, who conflicts.
+//! Tests what a transaction sees of others and of itself: refused writes, rollbacks, conflicts.
 
 use super::lifecycle::{ADD, ALL, DELETE, INSERT, all, engine, plan};
 use crate::engine::Engine;
@@ -32,8 +32,8 @@ fn row(id: i64, balance: i64) -> (i64, (i64, String)) {
     (id, (balance, format!("body {id}")))
 }
 
-/// The rows as the transaction under way sees them.
-async fn seen(session: &mut Client) -> Result<Rows, Stop> {
+/// The rows as the current transaction sees them.
+async fn rows_seen(session: &mut Client) -> Result<Rows, Stop> {
     session.send(ALL, &[])?;
     let rows = session.receive().await?;
     let rows = rows.iter().map(|row| match (row.value(0), row.value(1), row.value(2)) {
@@ -45,13 +45,13 @@ async fn seen(session: &mut Client) -> Result<Rows, Stop> {
     Ok(rows.collect())
 }
 
-/// It failed as a wrong statement, and names the operation that was wrong.
+/// It failed as a wrong statement, and names the wrong operation.
 fn is_statement(outcome: Result<(), Stop>, operation: OperationId) {
     let named = is_refused(outcome);
     assert_eq!(named, Some(operation));
 }
 
-/// It failed as a wrong statement; the operation that it names, if only one can have been wrong.
+/// It failed as a wrong statement; returns the operation that it names, if only one can be wrong.
 fn is_refused(outcome: Result<(), Stop>) -> Option<OperationId> {
     match outcome {
         Err(Stop::Failed(failure)) => {
@@ -89,14 +89,14 @@ fn a_refused_single_write_names_its_operation_and_changes_nothing() {
     let expected = Rows::from([row(1, 10), row(2, i64::MAX)]);
     block_on(&(), async {
         let mut session = client(&target).await;
-        for shape in [AccessPattern::Single, AccessPattern::Several] {
+        for pattern in [AccessPattern::Single, AccessPattern::Several] {
             for (id, balance) in [(1, 10), (2, i64::MAX)] {
-                session.begin(shape);
+                session.begin(pattern);
                 insert(&mut session, id, balance).unwrap();
                 session.commit().await.unwrap();
             }
             for (operation, id) in [(INSERT, 1), (ADD, 3), (ADD, 2), (DELETE, 3)] {
-                session.begin(shape);
+                session.begin(pattern);
                 let sent = match operation {
                     INSERT => insert(&mut session, id, 99),
                     ADD => add(&mut session, id, 1),
@@ -111,7 +111,7 @@ fn a_refused_single_write_names_its_operation_and_changes_nothing() {
                 assert_eq!(all(&mut session).await, expected);
             }
             for id in [1, 2] {
-                session.begin(shape);
+                session.begin(pattern);
                 delete(&mut session, id).unwrap();
                 session.commit().await.unwrap();
             }
@@ -160,7 +160,7 @@ fn a_refused_write_among_several_undoes_those_before_it() {
                 Ok(()) => session.commit().await,
                 refused => refused,
             };
-            // Rows were added to as well as deleted, so a commit cannot say which of the two was wrong.
+            // Rows were updated as well as deleted, so a commit cannot tell which of the two was wrong.
             let named = is_refused(outcome);
             assert_eq!(named, Some(operation).filter(|operation| *operation != DELETE));
             session.abort().await;
@@ -171,23 +171,23 @@ fn a_refused_write_among_several_undoes_those_before_it() {
 }
 
 #[test]
-fn of_two_that_insert_one_key_the_second_fails_and_conflicts_if_it_had_looked() {
+fn the_second_insert_of_a_key_fails_or_conflicts_after_a_read() {
     let folder = tempfile::tempdir().unwrap();
     let target = created(&folder.path().join("log"));
     block_on(&(), async {
         let (mut one, mut other) = (client(&target).await, client(&target).await);
-        for (id, looks) in [(1, false), (2, true)] {
+        for (id, reads) in [(1, false), (2, true)] {
             for session in [&mut one, &mut other] {
                 session.begin(AccessPattern::Several);
-                if looks {
-                    assert!(!seen(session).await.unwrap().contains_key(&id));
+                if reads {
+                    assert!(!rows_seen(session).await.unwrap().contains_key(&id));
                 }
             }
             insert(&mut one, id, 1).unwrap();
             insert(&mut other, id, 2).unwrap();
             one.commit().await.unwrap();
             let outcome = other.commit().await;
-            if looks {
+            if reads {
                 let conflicts = matches!(outcome, Err(Stop::Conflict(Cause::Serialization)));
                 assert!(conflicts, "{outcome:?}");
             } else {
@@ -200,7 +200,7 @@ fn of_two_that_insert_one_key_the_second_fails_and_conflicts_if_it_had_looked() 
 }
 
 #[test]
-fn what_was_written_before_the_first_read_is_read() {
+fn earlier_writes_of_the_transaction_are_read() {
     let folder = tempfile::tempdir().unwrap();
     let target = created(&folder.path().join("log"));
     block_on(&(), async {
@@ -214,20 +214,20 @@ fn what_was_written_before_the_first_read_is_read() {
         insert(&mut session, 2, 20).unwrap();
         insert(&mut session, 3, 30).unwrap();
         delete(&mut session, 3).unwrap();
-        assert_eq!(seen(&mut session).await.unwrap(), Rows::from([row(1, 15), row(2, 20)]));
+        assert_eq!(rows_seen(&mut session).await.unwrap(), Rows::from([row(1, 15), row(2, 20)]));
         assert_eq!(all(&mut other).await, Rows::from([row(1, 10)]));
         insert(&mut session, 3, 31).unwrap();
         delete(&mut session, 1).unwrap();
         let after = Rows::from([row(2, 20), row(3, 31)]);
-        assert_eq!(seen(&mut session).await.unwrap(), after);
+        assert_eq!(rows_seen(&mut session).await.unwrap(), after);
         is_statement(add(&mut session, 1, 1), ADD);
         session.abort().await;
         assert_eq!(all(&mut session).await, Rows::from([row(1, 10)]));
 
-        // An insert over a row that is there is refused by the read that meets the row, or by the commit.
+        // An insert of an existing row is refused by the read that finds the row, or by the commit.
         session.begin(AccessPattern::Several);
         insert(&mut session, 1, 99).unwrap();
-        is_statement(seen(&mut session).await.map(drop), INSERT);
+        is_statement(rows_seen(&mut session).await.map(drop), INSERT);
         session.abort().await;
         session.begin(AccessPattern::Several);
         insert(&mut session, 1, 99).unwrap();
@@ -235,13 +235,13 @@ fn what_was_written_before_the_first_read_is_read() {
         session.abort().await;
         session.begin(AccessPattern::Several);
         add(&mut session, 1, 1).unwrap();
-        assert_eq!(seen(&mut session).await.unwrap(), Rows::from([row(1, 11)]));
+        assert_eq!(rows_seen(&mut session).await.unwrap(), Rows::from([row(1, 11)]));
         session.commit().await.unwrap();
         assert_eq!(all(&mut other).await, Rows::from([row(1, 11)]));
     });
 }
 
-/// The next of a sequence that looks random (xorshift).
+/// The next pseudo-random number (xorshift).
 fn draw(state: &mut u64, below: u64) -> u64 {
     *state ^= *state << 13;
     *state ^= *state >> 7;
@@ -249,7 +249,7 @@ fn draw(state: &mut u64, below: u64) -> u64 {
     *state % below
 }
 
-/// Makes a write in a model of the table; false if it does not fit.
+/// Applies a write to a model of the table; false if it is invalid.
 fn fits(model: &mut Rows, operation: OperationId, id: i64, sum: i64) -> bool {
     match (operation, model.contains_key(&id)) {
         (INSERT, false) => {
@@ -268,7 +268,7 @@ fn fits(model: &mut Rows, operation: OperationId, id: i64, sum: i64) -> bool {
 }
 
 #[test]
-fn random_transactions_do_what_a_map_does_and_replay_to_the_same() {
+fn random_transactions_match_a_map_and_replay_to_the_same_state() {
     let folder = tempfile::tempdir().unwrap();
     let directory = folder.path().join("log");
     let target = created(&directory);
@@ -286,8 +286,8 @@ fn random_transactions_do_what_a_map_does_and_replay_to_the_same() {
             let mut outcome = Ok(());
             for _ in 0..writes {
                 if outcome.is_ok() && !single && draw(&mut state, 4) == 0 {
-                    match seen(&mut session).await {
-                        // What does not fit may be seen until the commit.
+                    match rows_seen(&mut session).await {
+                        // An invalid write may be visible until the commit.
                         Ok(rows) => assert!(!wrong.is_empty() || rows == view, "{rows:?}"),
                         Err(stop) => outcome = Err(stop),
                     }
@@ -318,7 +318,7 @@ fn random_transactions_do_what_a_map_does_and_replay_to_the_same() {
                 model = view;
                 committed += 1;
             } else {
-                // Nobody else is here, so also a transaction that has read does not conflict.
+                // There is no other client, so even a transaction that has read does not conflict.
                 let named = is_refused(outcome);
                 assert!(named.is_none_or(|named| wrong.contains(&named)), "{named:?}");
                 session.abort().await;
@@ -334,11 +334,11 @@ fn random_transactions_do_what_a_map_does_and_replay_to_the_same() {
     assert_eq!(replayed(target, &directory), model);
 }
 
-/// Threads change the same few rows by single writes and by several at once. Each key is inserted
-/// once, no addition is lost, and the log replays to what memory was: rows are logged in the order in
-/// which they were applied.
+/// Threads change the same few rows with single writes and with several at once. Each key is inserted
+/// once, no addition is lost, and the log replays to the state in memory: rows are logged in the order
+/// in which they were applied.
 #[test]
-fn threads_on_the_same_rows_lose_nothing_and_replay_to_the_same() {
+fn contending_threads_lose_no_change_and_replay_to_the_same_state() {
     const THREADS: i64 = 4;
     const ROUNDS: i64 = 300;
     const HOT: i64 = 3;
@@ -367,8 +367,8 @@ fn threads_on_the_same_rows_lose_nothing_and_replay_to_the_same() {
     assert_eq!(replayed(target, &directory), rows);
 }
 
-/// Each round: tries to insert a key that all threads want, adds one to a hot row by itself, then one
-/// to every hot row in one transaction. Gives how many inserts succeeded.
+/// Each round: tries to insert a key that all threads insert, adds one to a hot row alone, then one to
+/// every hot row in one transaction. Returns how many inserts succeeded.
 async fn contend(target: &Engine, rounds: i64, hot: i64) -> i64 {
     let mut session = client(target).await;
     let mut inserted = 0;
@@ -400,7 +400,7 @@ async fn contend(target: &Engine, rounds: i64, hot: i64) -> i64 {
     inserted
 }
 
-/// Tries again as long as others hold the rows locked; additions conflict in no other way.
+/// Retries while others hold the rows locked; additions conflict in no other way.
 async fn until_no_conflict(
     session: &mut Client,
     attempt: impl AsyncFn(&mut Client) -> Result<(), Stop>,

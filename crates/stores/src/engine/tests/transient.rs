@@ -1,4 +1,4 @@
-//! The engine in memory alone: the suite, and that nothing comes to the disk.
+//! Tests the engine in memory only: the suite, and that nothing is written to the disk.
 
 use crate::engine::{OpenedEngine, TransientEngine, open};
 use crate::url::Url;
@@ -17,9 +17,9 @@ fn transient(options: &str) -> TransientEngine {
 fn it_conforms_and_keeps_nothing_on_disk() {
     let here = std::env::current_dir().unwrap();
     let names = || {
-        let ours = format!(".syncline-engine-{}-", std::process::id());
+        let prefix = format!(".syncline-engine-{}-", std::process::id());
         let names = std::fs::read_dir(&here).unwrap().map(|entry| entry.unwrap().file_name());
-        names.filter(|name| name.to_string_lossy().starts_with(&ours)).count()
+        names.filter(|name| name.to_string_lossy().starts_with(&prefix)).count()
     };
     for options in ["client=futures", "client=threads", "client=futures&isolation=snapshot"] {
         let outcome = conforms(|| transient(options));
@@ -30,7 +30,7 @@ fn it_conforms_and_keeps_nothing_on_disk() {
 }
 
 #[test]
-fn it_says_that_it_keeps_nothing() {
+fn it_reports_that_nothing_is_stored() {
     let target = transient("durability=none");
     assert!(block_on(&(), target.evidence()).is_err(), "it was not created");
     block_on(&(), target.create(&super::lifecycle::plan())).unwrap();

@@ -1,5 +1,5 @@
-//! The one JVM of this process: a second cannot be started, and a first cannot be ended and started
-//! again, so that it stays until the process ends.
+//! The JVM of this process: a process can start only one, and cannot restart it, so it runs until the
+//! process ends.
 
 use super::libjvm;
 use jni::objects::JValue;
@@ -7,11 +7,11 @@ use jni::{InitArgsBuilder, JNIEnv, JNIVersion, JavaVM};
 use std::sync::OnceLock;
 use syncline_contract::{Failure, FailureKind, TargetResult};
 
-/// `-Xrs` leaves Ctrl-C and the other signals to the program; the JVM has nothing to end by itself. In
-/// UTC every time of day stands once, so that a timestamp comes back as it was written.
+/// `-Xrs` leaves Ctrl-C and the other signals to the program; the JVM needs no shutdown of its own. UTC
+/// has no ambiguous times, so that a timestamp is read back as it was written.
 const OPTIONS: [&str; 3] = ["-Xrs", "-Djava.awt.headless=true", "-Duser.timezone=UTC"];
 
-/// This thread's door to the JVM, which is started if it was not. The thread stays attached until it
+/// Attaches this thread to the JVM, which is started if needed. The thread stays attached until it
 /// ends.
 pub(super) fn attach() -> TargetResult<JNIEnv<'static>> {
     static MACHINE: OnceLock<Result<JavaVM, String>> = OnceLock::new();
@@ -19,17 +19,17 @@ pub(super) fn attach() -> TargetResult<JNIEnv<'static>> {
     let machine = machine.map_err(|why| Failure::new(FailureKind::Limit, why.clone()))?;
     let attached = machine.attach_current_thread_permanently();
     let mut env = attached.map_err(|error| {
-        let what = format!("the JVM does not take another thread: {error}");
+        let what = format!("the JVM does not accept another thread: {error}");
         Failure::new(FailureKind::Limit, what)
     })?;
     if named(&mut env).is_err() {
-        // A thread without its name works as well; what was thrown must not meet the next call.
+        // The name is optional; a pending exception must not affect the next call.
         drop(env.exception_clear());
     }
     Ok(env)
 }
 
-/// Calls the thread in the JVM what it is called outside, so that who looks from either side sees one.
+/// Gives the thread the same name in the JVM as outside, so that tools on both sides show one thread.
 fn named(env: &mut JNIEnv<'_>) -> jni::errors::Result<()> {
     let thread = std::thread::current();
     let Some(name) = thread.name() else {

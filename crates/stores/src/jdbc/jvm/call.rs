@@ -1,11 +1,11 @@
-//! Calls into Java by method ids, text in and out, and what is thrown.
+//! Calls to Java by method id, conversion of text, and exceptions.
 //!
 //! Invariants:
-//! 1. A [`Java`] belongs to the thread that made it, which stays attached until it ends; neither it nor
-//!    a [`Local`] can leave that thread.
-//! 2. A local reference is freed once, when its [`Local`] is dropped, or by nobody when the thread ends.
-//! 3. A method is called on an object of the class that it was looked up in, with arguments of its
-//!    signature: a [`Method`] carries its signature, and each call is checked against it.
+//! 1. A [`Java`] belongs to the thread that created it, which stays attached until it ends; neither it
+//!    nor a [`Local`] can leave that thread.
+//! 2. A local reference is freed once: when its [`Local`] is dropped, or when the thread ends.
+//! 3. A method is called on an object of the class in which it was looked up, with arguments of its
+//!    signature: a [`Method`] has its signature, and each call is checked against it.
 //! 4. After a call that throws, the exception is taken and cleared before anything else is called.
 
 #![allow(
@@ -28,14 +28,14 @@ use syncline_contract::TargetResult;
 /// An object that any thread may keep.
 pub(in crate::jdbc) type Shared = GlobalRef;
 
-/// What Java threw, taken apart.
+/// An exception from Java.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(in crate::jdbc) struct Thrown {
-    /// The five characters of SQL's standard; empty if it is no error of a database.
+    /// The SQLSTATE; empty if it is not an error of a database.
     pub(in crate::jdbc) state: String,
-    /// The product's own number.
+    /// The product's own error number.
     pub(in crate::jdbc) code: i32,
-    /// What it says, with the name of its class where it is no error of a database.
+    /// The message, with the name of its class if it is not an error of a database.
     pub(in crate::jdbc) message: String,
 }
 
@@ -55,7 +55,7 @@ impl From<jni::errors::Error> for Thrown {
     }
 }
 
-/// An object until it is dropped, on the thread that got it.
+/// A local reference to an object, on the thread that got it.
 pub(in crate::jdbc) struct Local {
     object: JObject<'static>,
     env: *mut jni::sys::JNIEnv,
@@ -71,9 +71,9 @@ impl Deref for Local {
 
 impl Drop for Local {
     fn drop(&mut self) {
-        // SAFETY: by invariant 1 the pointer is that of this thread, which is attached still.
+        // SAFETY: by invariant 1 the pointer belongs to this thread, which is still attached.
         let table = unsafe { *self.env };
-        // SAFETY: the JVM's table of functions stays as long as the JVM.
+        // SAFETY: the JVM's function table is valid as long as the JVM.
         let table = unsafe { *table };
         if let Some(free) = table.DeleteLocalRef {
             // SAFETY: by invariant 2 the reference is this thread's and is freed only here.
@@ -87,12 +87,12 @@ pub(in crate::jdbc) fn given(object: &JObject<'_>) -> jvalue {
     jvalue { l: object.as_raw() }
 }
 
-/// What a method can answer.
+/// A type that a method can return.
 pub(in crate::jdbc) trait Answer: Sized {
     /// Its type in a signature.
     const RETURNS: ReturnType;
 
-    /// Of the value that the call returned.
+    /// Converts the returned value.
     fn of(java: &Java, value: JValueOwned<'static>) -> jni::errors::Result<Self>;
 }
 
@@ -127,10 +127,10 @@ impl Answer for Local {
     }
 }
 
-/// This thread's door to the JVM.
+/// This thread's JNI environment.
 pub(in crate::jdbc) struct Java {
     env: JNIEnv<'static>,
-    /// A text's characters on their way, in memory that is reused.
+    /// Buffer for a text's UTF-16 characters, reused.
     characters: Vec<u16>,
 }
 
@@ -141,7 +141,7 @@ impl fmt::Debug for Java {
 }
 
 impl Java {
-    /// The door of the calling thread.
+    /// Attaches the calling thread.
     pub(in crate::jdbc) fn attach() -> TargetResult<Java> {
         Ok(Java { env: attach::attach()?, characters: Vec::new() })
     }
@@ -154,7 +154,7 @@ impl Java {
         self.share(&class)
     }
 
-    /// A method of a class, or a constructor where `name` is `<init>`.
+    /// A method of a class, or a constructor if `name` is `<init>`.
     pub(super) fn method(
         &mut self,
         class: &'static str,
@@ -182,12 +182,12 @@ impl Java {
         Method::of_class(holder, id, name, signature)
     }
 
-    /// Keeps an object for any thread.
+    /// Creates a reference to an object for any thread.
     pub(in crate::jdbc) fn share(&mut self, object: &JObject<'_>) -> Result<Shared, Thrown> {
         Ok(self.env.new_global_ref(object)?)
     }
 
-    /// Calls a method that answers an `A`.
+    /// Calls a method that returns an `A`.
     #[inline]
     pub(in crate::jdbc) fn call<A: Answer>(
         &mut self,
@@ -200,8 +200,8 @@ impl Java {
             return Err(Thrown::of_null());
         }
         debug_assert!(self.is_of(object, method), "an object of another class");
-        // SAFETY: callers pass objects of the method's class, which debug builds look at, and asking
-        // for the id held the call to its signature (invariant 3).
+        // SAFETY: callers pass objects of the method's class, which debug builds check, and getting the
+        // id has checked the call against its signature (invariant 3).
         let called = unsafe {
             let env = &mut self.env;
             env.call_method_unchecked(object, id, A::RETURNS, arguments)
@@ -210,7 +210,7 @@ impl Java {
         Ok(A::of(self, answered)?)
     }
 
-    /// Calls a static method that answers an object, or null.
+    /// Calls a static method that returns an object, or null.
     pub(in crate::jdbc) fn of_class(
         &mut self,
         method: &Method,
@@ -218,8 +218,8 @@ impl Java {
     ) -> Result<Local, Thrown> {
         let class: &JClass<'_> = method.class().into();
         let id = method.for_class(arguments.len(), &ReturnType::Object);
-        // SAFETY: the id was looked up in this class, and asking for it held the call to its signature
-        // (invariant 3).
+        // SAFETY: the id was looked up in this class, and getting it has checked the call against its
+        // signature (invariant 3).
         let called = unsafe {
             let env = &mut self.env;
             env.call_static_method_unchecked(class, id, ReturnType::Object, arguments)
@@ -228,7 +228,7 @@ impl Java {
         Ok(self.local(answered))
     }
 
-    /// Makes an object by a constructor.
+    /// Creates an object with a constructor.
     pub(in crate::jdbc) fn make(
         &mut self,
         constructor: &Method,
@@ -251,14 +251,14 @@ impl Java {
         self.env.is_instance_of(object, class).unwrap_or(false)
     }
 
-    /// A Java text of ours.
+    /// Converts a text to Java.
     pub(in crate::jdbc) fn text(&mut self, text: &str) -> Result<Local, Thrown> {
         let made = self.env.new_string(text);
         let made = self.taken(made)?;
         Ok(self.local(made.into()))
     }
 
-    /// Reads a Java text into memory that is reused.
+    /// Reads a Java text into reused memory.
     pub(in crate::jdbc) fn read_text(
         &mut self,
         text: &JObject<'_>,
@@ -266,9 +266,9 @@ impl Java {
     ) -> Result<(), Thrown> {
         into.clear();
         let env = self.env.get_raw();
-        // SAFETY: by invariant 1 the pointer is that of this thread.
+        // SAFETY: by invariant 1 the pointer belongs to this thread.
         let table = unsafe { *env };
-        // SAFETY: the JVM's table of functions stays as long as the JVM.
+        // SAFETY: the JVM's function table is valid as long as the JVM.
         let table = unsafe { *table };
         let (Some(length), Some(region)) = (table.GetStringLength, table.GetStringRegion) else {
             return Err(jni::errors::Error::JNIEnvMethodNotFound("GetStringRegion").into());
@@ -276,14 +276,14 @@ impl Java {
         // SAFETY: callers pass a Java text.
         let count = unsafe { length(env, text.as_raw()) };
         self.characters.resize(count as usize, 0);
-        // SAFETY: there is room for all its characters.
+        // SAFETY: the buffer has space for all its characters.
         unsafe { region(env, text.as_raw(), 0, count, self.characters.as_mut_ptr()) };
         let characters = char::decode_utf16(self.characters.iter().copied());
         into.extend(characters.map(|read| read.unwrap_or(char::REPLACEMENT_CHARACTER)));
         Ok(())
     }
 
-    /// A Java text as a new one of ours; null is empty.
+    /// Converts a Java text to a new string; null is empty.
     pub(in crate::jdbc) fn words(&mut self, text: &JObject<'_>) -> Result<String, Thrown> {
         let mut words = String::new();
         if !text.is_null() {
@@ -292,14 +292,14 @@ impl Java {
         Ok(words)
     }
 
-    /// A Java byte array of ours.
+    /// Converts bytes to a Java byte array.
     pub(in crate::jdbc) fn bytes(&mut self, bytes: &[u8]) -> Result<Local, Thrown> {
         let made = self.env.byte_array_from_slice(bytes);
         let made = self.taken(made)?;
         Ok(self.local(made.into()))
     }
 
-    /// Reads a Java byte array into memory that is reused.
+    /// Reads a Java byte array into reused memory.
     pub(in crate::jdbc) fn read_bytes(
         &mut self,
         array: &JObject<'_>,
@@ -310,13 +310,13 @@ impl Java {
         into.clear();
         into.resize(length as usize, 0);
         let start = into.as_mut_ptr().cast::<i8>();
-        // SAFETY: a byte and a signed byte have one layout, and the slice is as long as its memory.
+        // SAFETY: `u8` and `i8` have the same layout, and the slice is as long as its memory.
         let signed = unsafe { std::slice::from_raw_parts_mut(start, into.len()) };
         let read = self.env.get_byte_array_region(array, 0, signed);
         self.taken(read)
     }
 
-    /// A Java array of the objects, of a class.
+    /// A Java array of objects of a class.
     pub(in crate::jdbc) fn array(
         &mut self,
         class: &JObject<'_>,
@@ -337,7 +337,7 @@ impl Java {
         Local { object, env }
     }
 
-    /// What a call answered, or the exception that it left, taken and cleared.
+    /// The result of a call, or the exception that it threw, taken and cleared.
     #[inline]
     fn taken<T>(&mut self, called: jni::errors::Result<T>) -> Result<T, Thrown> {
         match called {
@@ -349,10 +349,10 @@ impl Java {
 
     #[cold]
     fn thrown(&mut self) -> Thrown {
-        self.take_apart().unwrap_or_else(|error| Thrown::from_failed(&error))
+        self.describe_exception().unwrap_or_else(|error| Thrown::from_failed(&error))
     }
 
-    fn take_apart(&mut self) -> Result<Thrown, jni::errors::Error> {
+    fn describe_exception(&mut self) -> Result<Thrown, jni::errors::Error> {
         let exception: JThrowable<'static> = self.env.exception_occurred()?;
         self.env.exception_clear()?;
         let exception = self.local(exception.into());
@@ -363,29 +363,34 @@ impl Java {
         if !self.env.is_instance_of(&*exception, sql)? {
             return self.named(&exception);
         }
-        let apart = self.sql_apart(&exception, methods);
-        Ok(apart.unwrap_or_else(|thrown| thrown))
+        let thrown_error = self.describe_sql_exception(&exception, methods);
+        Ok(thrown_error.unwrap_or_else(|thrown| thrown))
     }
 
-    fn sql_apart(&mut self, exception: &Local, methods: &Methods) -> Result<Thrown, Thrown> {
+    fn describe_sql_exception(
+        &mut self,
+        exception: &Local,
+        methods: &Methods,
+    ) -> Result<Thrown, Thrown> {
         let state = self.call::<Local>(exception, &methods.sql_exception_state, &[])?;
         let message = self.call::<Local>(exception, &methods.throwable_message, &[])?;
-        let apart = Thrown {
+        let thrown_error = Thrown {
             state: self.words(&state)?,
             code: self.call::<i32>(exception, &methods.sql_exception_code, &[])?,
             message: self.words(&message)?,
         };
-        // A batch says only that it failed; why stands in the next exception, in the row's own words.
+        // The exception of a batch only reports that it failed; the next exception has the reason of
+        // the row.
         let next = self.call::<Local>(exception, &methods.sql_exception_next, &[])?;
         if next.is_null() {
-            return Ok(apart);
+            return Ok(thrown_error);
         }
-        let below = self.sql_apart(&next, methods)?;
-        let says_more = !below.state.is_empty() && below.state != apart.state;
-        Ok(if says_more { below } else { apart })
+        let below = self.describe_sql_exception(&next, methods)?;
+        let says_more = !below.state.is_empty() && below.state != thrown_error.state;
+        Ok(if says_more { below } else { thrown_error })
     }
 
-    /// An exception that is no database's: its class and message, which is what its text says.
+    /// An exception that is not from a database: its class and message, as in its `toString`.
     fn named(&mut self, exception: &Local) -> Result<Thrown, jni::errors::Error> {
         let called = self.env.call_method(&**exception, "toString", "()Ljava/lang/String;", &[]);
         let text = self.local(called?.l()?);
@@ -399,14 +404,15 @@ impl Thrown {
     #[cold]
     fn of_null() -> Thrown {
         Thrown {
-            message: "the driver answered null where its interface promises an object".to_owned(),
+            message: "the driver returned null, although its interface promises an object"
+                .to_owned(),
             ..Thrown::default()
         }
     }
 
     fn from_failed(error: &jni::errors::Error) -> Thrown {
         Thrown {
-            message: format!("Java threw an exception that does not say what it is: {error}"),
+            message: format!("Java threw an exception that could not be read: {error}"),
             ..Thrown::default()
         }
     }

@@ -1,10 +1,12 @@
-//! Where the library of the JVM is: by `JAVA_HOME`, by the `java` on the path, or where Debian puts it.
+//! Finds the library of the JVM: with `JAVA_HOME`, with the `java` on the path, or in the usual
+//! directories.
 
 use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The library below a Java home: of Java 9 and later, then of a Java 8 and of its development kit.
+/// The library's path below a Java home: of Java 9 and later, then of a Java 8 runtime and development
+/// kit.
 const BELOW_HOME: [&str; 4] = [
     "lib/server/libjvm.so",
     "jre/lib/server/libjvm.so",
@@ -15,16 +17,16 @@ const BELOW_HOME: [&str; 4] = [
 /// Where Debian and others install Java.
 const USUAL: [&str; 3] = ["/usr/lib/jvm/default-java", "/usr/lib/jvm", "/opt/java"];
 
-/// The path of the library, or one sentence that says where it was looked for.
+/// The path of the library, or a sentence that lists the searched places.
 pub(super) fn find() -> Result<PathBuf, String> {
     let java_home = env::var_os("JAVA_HOME").map(PathBuf::from);
     let path = env::var_os("PATH").unwrap_or_default();
     let on_path = env::split_paths(&path).map(|folder| folder.join("java"));
     if let Some(home) = &java_home {
-        // Whoever names a Java wants that one and no other.
+        // A Java that the user names must be used, and no other.
         return below(home).ok_or_else(|| {
             format!(
-                "JAVA_HOME is {}, where no libjvm.so is; name the folder of a Java, or unset it",
+                "JAVA_HOME is {}, which has no libjvm.so; set it to the home of a Java, or unset it",
                 home.display()
             )
         });
@@ -34,7 +36,7 @@ pub(super) fn find() -> Result<PathBuf, String> {
     let mut homes = of_path.chain(usual);
     homes.find_map(|home| below(&home)).ok_or_else(|| {
         format!(
-            "no Java was found: JAVA_HOME is not set, no java is on PATH, and there is none in {}; \
+            "no Java was found: JAVA_HOME is not set, there is no java on PATH, and none in {}; \
              install one (Debian: default-jre-headless) or set JAVA_HOME",
             USUAL.join(", ")
         )
@@ -46,13 +48,13 @@ fn below(home: &Path) -> Option<PathBuf> {
     places.into_iter().find(|place| place.is_file())
 }
 
-/// The home of a `java`, through the links by which it is on the path.
+/// The home of a `java`, with the links on the path resolved.
 fn home_of(java: &Path) -> Option<PathBuf> {
     let java = fs::canonicalize(java).ok()?;
     Some(java.parent()?.parent()?.to_owned())
 }
 
-/// A folder as a home, and each folder in it, in the order of their names.
+/// A directory as a home, and each directory in it, in the order of their names.
 fn homes_in(place: &Path) -> Vec<PathBuf> {
     let mut homes: Vec<_> = fs::read_dir(place)
         .into_iter()
@@ -78,7 +80,7 @@ mod tests {
             fs::create_dir_all(home.join(place)).unwrap();
         }
         fs::write(home.join("bin/java"), "").unwrap();
-        assert_eq!(below(&home), None, "a home without its library");
+        assert_eq!(below(&home), None, "a home without the library");
         fs::write(home.join("lib/server/libjvm.so"), "").unwrap();
         let link = folder.path().join("java");
         symlink(home.join("bin/java"), &link).unwrap();

@@ -1,7 +1,7 @@
-//! The methods that are called, each looked up once for the whole process.
+//! The table of methods, each looked up once for the whole process.
 //!
-//! Ids of an interface's methods are good for every class that implements it, so that one table serves
-//! the drivers of all products.
+//! The ids of an interface's methods are valid forevery class that implements it, so that one table
+//! serves the drivers of all products.
 
 use super::call::{Java, Shared, Thrown};
 use jni::objects::{JMethodID, JObject, JStaticMethodID};
@@ -25,7 +25,7 @@ enum Id {
 }
 
 impl Method {
-    /// Of an id that was looked up in that class by that signature.
+    /// From an id that was looked up in that class with that signature.
     pub(super) fn of_object(
         class: Shared,
         id: JMethodID,
@@ -35,7 +35,7 @@ impl Method {
         Method::new(class, Id::OfObject(id), name, signature)
     }
 
-    /// The same of a static method.
+    /// As [`Method::of_object`], for a static method.
     pub(super) fn of_class(
         class: Shared,
         id: JStaticMethodID,
@@ -57,8 +57,8 @@ impl Method {
         self.class.as_obj()
     }
 
-    /// Its id and what it returns, for a call on an object with so many arguments; panics if it takes
-    /// others (a bug).
+    /// Its id, for a call on an object with that number of arguments and that return type; panics if
+    /// they do not match the signature, which is a bug.
     #[inline]
     pub(super) fn for_object(&self, arguments: usize, returns: &ReturnType) -> JMethodID {
         match self.id {
@@ -67,7 +67,7 @@ impl Method {
         }
     }
 
-    /// The same for a call without an object.
+    /// As [`Method::for_object`], for a call without an object.
     pub(super) fn for_class(&self, arguments: usize, returns: &ReturnType) -> JStaticMethodID {
         match self.id {
             Id::OfClass(id) if self.arguments == arguments && self.returns == *returns => id,
@@ -77,13 +77,13 @@ impl Method {
 
     #[cold]
     fn misused(&self) -> ! {
-        panic!("{} is called against its signature", self.name)
+        panic!("{} is called with the wrong signature", self.name)
     }
 }
 
 macro_rules! methods {
     ($($(#[$what:meta])* $field:ident: $how:ident $class:literal $name:literal $signature:literal;)*) => {
-        /// Every method, by what it is for.
+        /// Every method, by its purpose.
         #[derive(Debug)]
         pub(in crate::jdbc) struct Methods {
             $($(#[$what])* pub(in crate::jdbc) $field: Method,)*
@@ -188,7 +188,7 @@ pub(in crate::jdbc) fn methods(java: &mut Java) -> Result<&'static Methods, Thro
     Ok(METHODS.get_or_init(|| methods))
 }
 
-/// The table, if it was looked up.
+/// The table, if it was looked up already.
 pub(super) fn known() -> Option<&'static Methods> {
     METHODS.get()
 }

@@ -1,5 +1,5 @@
-//! MariaDB by its JDBC driver, for the comparison with the native session. Durability is as the
-//! server's own settings say; none is changed.
+//! MariaDB through its JDBC driver, for the comparison with the native session. Durability follows from
+//! the server's settings, which are not changed.
 
 use super::{DurabilityQuery, DurabilityReport, Product, Put, Schema, Users, setting};
 use crate::jdbc::jvm::Thrown;
@@ -25,7 +25,7 @@ pub(in crate::jdbc) const MARIADB: Product = Product {
     ],
     restarts_keys: false,
     schema: Schema {
-        // The server's own may be latin1; this one is known to every version, and as exact as bytes.
+        // The server's default may be latin1; this one exists in every version, and compares bytes.
         make: ("CREATE DATABASE ", " CHARACTER SET utf8mb4 COLLATE utf8mb4_bin"),
         remove: ("DROP DATABASE ", ""),
         is_catalog: true,
@@ -49,31 +49,31 @@ pub(in crate::jdbc) const MARIADB: Product = Product {
         "SELECT @@max_connections - (SELECT count(*) FROM information_schema.processlist) + 1",
     ),
     log,
-    said,
+    reported_durability,
 };
 
-fn log(looked: &mut DurabilityQuery<'_>) -> Option<PathBuf> {
+fn log(query: &mut DurabilityQuery<'_>) -> Option<PathBuf> {
     let asks = "SELECT @@datadir, @@innodb_log_group_home_dir";
-    let row = looked.connection.rows(asks, 2).ok()?.into_iter().next()?;
+    let row = query.connection.rows(asks, 2).ok()?.into_iter().next()?;
     Some(PathBuf::from(row.first()?).join(row.get(1)?))
 }
 
-/// What bears on the durability of a commit, and on its speed.
-const ASKED: &str = "SHOW GLOBAL VARIABLES WHERE Variable_name IN ('innodb_flush_log_at_trx_commit', \
+/// The variables that affect the durability of a commit, and its speed.
+const VARIABLES: &str = "SHOW GLOBAL VARIABLES WHERE Variable_name IN ('innodb_flush_log_at_trx_commit', \
      'sync_binlog', 'log_bin', 'innodb_doublewrite', 'innodb_flush_method', 'innodb_use_fdatasync', \
      'innodb_buffer_pool_size', 'version')";
 
-fn said(looked: &mut DurabilityQuery<'_>) -> Result<DurabilityReport, Thrown> {
-    let rows = looked.connection.rows(ASKED, 2)?;
+fn reported_durability(query: &mut DurabilityQuery<'_>) -> Result<DurabilityReport, Thrown> {
+    let rows = query.connection.rows(VARIABLES, 2)?;
     let pairs = rows.into_iter().filter_map(|row| {
         let mut cells = row.into_iter();
         Some((cells.next()?.to_ascii_lowercase(), cells.next()?))
     });
-    Ok(judged(&Variables(pairs.collect())))
+    Ok(evaluated(&Variables(pairs.collect())))
 }
 
-/// The native target's judgement of the same settings.
-fn judged(variables: &Variables) -> DurabilityReport {
+/// Evaluates the settings with the native target's rules.
+fn evaluated(variables: &Variables) -> DurabilityReport {
     let version = variables.get("version").unwrap_or_default();
     let verdict = judge(variables, version.to_ascii_lowercase().contains("mariadb"));
     let all = variables.0.iter();
@@ -87,12 +87,12 @@ fn judged(variables: &Variables) -> DurabilityReport {
 
 #[cfg(test)]
 mod tests {
-    use super::judged;
+    use super::evaluated;
     use crate::mysql::Variables;
     use syncline_contract::Durability;
 
     #[test]
-    fn every_setting_that_is_read_is_judged() {
+    fn every_setting_that_is_read_is_evaluated() {
         let of = |name: &str, value: &str| {
             let mut variables = Variables::default();
             for (name, value) in [
@@ -106,7 +106,7 @@ mod tests {
             ] {
                 variables.0.insert(name.to_owned(), value.to_owned());
             }
-            judged(&variables)
+            evaluated(&variables)
         };
         assert_eq!(of("log_bin", "ON").durability, Durability::Data);
         for (name, value, word) in [
@@ -116,11 +116,17 @@ mod tests {
             ("innodb_doublewrite", "OFF", Durability::Os),
             ("innodb_flush_method", "nosync", Durability::Os),
         ] {
-            let said = of(name, value);
-            assert_eq!(said.durability, word, "{name}={value}: {said:?}");
-            let told = format!("{name}={value}");
-            assert!(said.evidence.contains(&told), "{said:?}");
-            assert!(said.settings.iter().any(|one| one.name == name), "{said:?}");
+            let reported_durability = of(name, value);
+            assert_eq!(
+                reported_durability.durability, word,
+                "{name}={value}: {reported_durability:?}"
+            );
+            let expected = format!("{name}={value}");
+            assert!(reported_durability.evidence.contains(&expected), "{reported_durability:?}");
+            assert!(
+                reported_durability.settings.iter().any(|one| one.name == name),
+                "{reported_durability:?}"
+            );
         }
     }
 }

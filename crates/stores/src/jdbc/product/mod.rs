@@ -1,11 +1,11 @@
-//! What differs between products, as data: one [`Product`] each, in a file of its name.
+//! The differences between products, as data: one [`Product`] each, in a file of its name.
 //!
 //! | product | embedded | durability of an embedded one | as a server |
 //! |---|---|---|---|
-//! | Derby | yes | `none` by `derby.system.durability=test`; `data`, its own default | yes |
-//! | H2 | yes | `none`, its own default; `os` and `data` by a checkpoint after each commit | yes |
-//! | HSQLDB | yes | `none`, its own default; `data` by `hsqldb.write_delay=false` | yes |
-//! | PostgreSQL, MariaDB | no | | yes, as their settings say |
+//! | Derby | yes | `none` by `derby.system.durability=test`; `data`, its default | yes |
+//! | H2 | yes | `none`, its default; `os` and `data` by a checkpoint after each commit | yes |
+//! | HSQLDB | yes | `none`, its default; `data` by `hsqldb.write_delay=false` | yes |
+//! | PostgreSQL, MariaDB | no | | yes, by their settings |
 //! | any other | no | | yes; nothing is claimed |
 
 mod definition;

@@ -1,5 +1,5 @@
-//! PostgreSQL by its JDBC driver, for the comparison with the native session. Durability is as the
-//! server's own settings say; none is changed.
+//! PostgreSQL through its JDBC driver, for the comparison with the native session. Durability follows
+//! from the server's settings, which are not changed.
 
 use super::{DurabilityQuery, DurabilityReport, Product, Put, SCHEMA, Schema, Users, setting};
 use crate::jdbc::jvm::Thrown;
@@ -29,7 +29,7 @@ pub(in crate::jdbc) const POSTGRES: Product = Product {
         ),
     }),
     patience: &[("loginTimeout", "10"), ("connectTimeout", "10"), ("tcpKeepAlive", "true")],
-    // Functions of others must not stand in for the server's own (CVE-2018-1058).
+    // Functions of others must not replace the server's own (CVE-2018-1058).
     first: Some("SET search_path = pg_catalog, pg_temp"),
     owned: Some((
         "SELECT count(*) FROM pg_namespace n JOIN pg_roles r ON r.oid = n.nspowner WHERE n.nspname = '",
@@ -45,16 +45,16 @@ pub(in crate::jdbc) const POSTGRES: Product = Product {
          - (SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend') + 1",
     ),
     log,
-    said,
+    reported_durability,
 };
 
-fn log(looked: &mut DurabilityQuery<'_>) -> Option<PathBuf> {
-    // Only some users may ask; who may not is told nothing, and the log is not known.
-    let directory = looked.connection.cell("SHOW data_directory");
+fn log(query: &mut DurabilityQuery<'_>) -> Option<PathBuf> {
+    // Only some users may read it; for the others the log's location is not known.
+    let directory = query.connection.cell("SHOW data_directory");
     Some(PathBuf::from(directory.ok()??).join("pg_wal"))
 }
 
-fn said(looked: &mut DurabilityQuery<'_>) -> Result<DurabilityReport, Thrown> {
+fn reported_durability(query: &mut DurabilityQuery<'_>) -> Result<DurabilityReport, Thrown> {
     let mut settings = Vec::new();
     for name in [
         "fsync",
@@ -66,33 +66,33 @@ fn said(looked: &mut DurabilityQuery<'_>) -> Result<DurabilityReport, Thrown> {
         "shared_buffers",
     ] {
         let by = format!("SHOW {name}");
-        let value = looked.connection.cell(&by)?.unwrap_or_default();
+        let value = query.connection.cell(&by)?.unwrap_or_default();
         settings.push(setting(name, value, &by));
     }
-    Ok(judged(settings))
+    Ok(evaluated(settings))
 }
 
-/// The native target's judgement of the same settings.
-fn judged(settings: Vec<Setting>) -> DurabilityReport {
+/// Evaluates the settings with the native target's rules.
+fn evaluated(settings: Vec<Setting>) -> DurabilityReport {
     let (durability, evidence) = durability(&settings, Durability::Data);
     DurabilityReport { durability, evidence, settings }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{judged, setting};
+    use super::{evaluated, setting};
     use syncline_contract::Durability;
 
     #[test]
-    fn every_setting_that_is_read_is_judged() {
-        let of = |fsync: &str, waits: &str, mends: &str| {
+    fn every_setting_that_is_read_is_evaluated() {
+        let of = |fsync: &str, waits: &str, full_pages: &str| {
             let pairs = [
                 ("fsync", fsync),
                 ("synchronous_commit", waits),
-                ("full_page_writes", mends),
+                ("full_page_writes", full_pages),
                 ("wal_sync_method", "fdatasync"),
             ];
-            judged(pairs.map(|(name, value)| setting(name, value.to_owned(), "SHOW")).into())
+            evaluated(pairs.map(|(name, value)| setting(name, value.to_owned(), "SHOW")).into())
         };
         assert_eq!(of("on", "on", "on").durability, Durability::Data);
         assert_eq!(of("off", "on", "on").durability, Durability::Os);
