@@ -20,7 +20,7 @@ pub trait Laboratory {
     fn open(&self, url: &str) -> Result<Self::Target, CannotRun>;
 
     /// Opens a target that is to be measured and checks that it can be.
-    fn meet(&self, url: &str) -> Result<Self::Target, CannotRun>;
+    fn open_checked(&self, url: &str) -> Result<Self::Target, CannotRun>;
 
     /// The name of the user's own store, if the program has one.
     fn own(&self) -> Option<&str>;
@@ -32,7 +32,7 @@ pub trait Laboratory {
     fn record_inputs(&self, url: &str, log_place: &LogLocation) -> RunInputs;
 
     /// Prints what a record complains about, and returns what that means for the exit code.
-    fn judge(&self, record: &RunRecord) -> Verdict;
+    fn report_verdict(&self, record: &RunRecord) -> Verdict;
 
     /// Prints what a run of a workload on a target would do.
     fn dry_run(&self, workload: &AnyWorkload, clients: usize, url: &str) -> Outcome;

@@ -61,7 +61,7 @@ pub(crate) fn pgbench<L: Laboratory>(args: &PgbenchArgs, laboratory: &L) -> Outc
         for warning in unread(url, variable) {
             terminal::warn(&warning);
         }
-        return perform(args, url, &laboratory.meet(url)?, laboratory);
+        return perform(args, url, &laboratory.open_checked(url)?, laboratory);
     }
     let outside = LibpqEnvironment { variable, exists: std::path::Path::exists };
     let Some(Named { mut url, warnings }) = pgbench_server::server(&args.server, &outside)? else {
@@ -73,14 +73,14 @@ pub(crate) fn pgbench<L: Laboratory>(args: &PgbenchArgs, laboratory: &L) -> Outc
     for warning in warnings {
         terminal::warn(&warning);
     }
-    let mut target = laboratory.meet(&url)?;
+    let mut target = laboratory.open_checked(&url)?;
     if pgbench_tables::view(&target, &[])?.waits_for_log == Some(false) {
         // What the session is told by its options, its role or the server is what pgbench measures.
         terminal::note(
             "synchronous_commit is off for this session, so that commits are not durable (durability=none)",
         );
         url.push_str("&durability=none");
-        target = laboratory.meet(&url)?;
+        target = laboratory.open_checked(&url)?;
     }
     perform(args, &url, &target, laboratory)
 }
@@ -190,7 +190,7 @@ fn measure<L: Laboratory>(
         terminal::print(&summary)?;
         recorded_run::print_cost(&record)?;
     }
-    let verdict = laboratory.judge(&record).and(kept);
+    let verdict = laboratory.report_verdict(&record).and(kept);
     if let StopReason::Failure { .. } = result.stopped_by {
         terminal::error("the run was broken off; the results above are incomplete");
         return Ok(Verdict::Broken);

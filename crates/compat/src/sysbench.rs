@@ -65,7 +65,7 @@ pub(crate) fn sysbench<L: Laboratory>(args: &SysbenchArgs, laboratory: &L) -> Ou
     let mut url = url.to_owned();
     let mut target = match flags.command {
         Command::Cleanup => laboratory.open(&url)?,
-        _ => laboratory.meet(&url)?,
+        _ => laboratory.open_checked(&url)?,
     };
     if flags.dry_run {
         return cleanup_unmade(&flags, &target);
@@ -76,7 +76,7 @@ pub(crate) fn sysbench<L: Laboratory>(args: &SysbenchArgs, laboratory: &L) -> Ou
     if flags.by_driver && view.waits_for_log == Some(false) && flags.command != Command::Cleanup {
         terminal::note(tables::DOES_NOT_WAIT);
         url.push_str("&durability=none");
-        target = laboratory.meet(&url)?;
+        target = laboratory.open_checked(&url)?;
     }
     match flags.command {
         Command::Prepare => prepare(&flags, &url, &target, laboratory),
@@ -85,7 +85,7 @@ pub(crate) fn sysbench<L: Laboratory>(args: &SysbenchArgs, laboratory: &L) -> Ou
             let kept = workload(&flags, true)?;
             // What inserts has tables of its own, which leaves alone what was prepared where it can.
             match tables::without_schema(&url).filter(|_| kept.loaded_as().is_none()) {
-                Some(url) => run(&flags, &url, &laboratory.meet(&url)?, laboratory),
+                Some(url) => run(&flags, &url, &laboratory.open_checked(&url)?, laboratory),
                 None => run(&flags, &url, &target, laboratory),
             }
         }

@@ -71,7 +71,8 @@ fn run<L: Laboratory>(
 ) -> Outcome {
     let workload = AnyWorkload::parse("ycsb", &meant.options)?;
     // What a dry run prints is the same whether rows stay, and it meets nobody.
-    let stays = has_path(url) && !flags.dry_run && laboratory.meet(url)?.capabilities().reopens;
+    let stays =
+        has_path(url) && !flags.dry_run && laboratory.open_checked(url)?.capabilities().reopens;
     if stays && meant.changes_rows {
         terminal::note(
             "the mix inserts, so no later run can start from what a load has left here, and what the run \
@@ -167,7 +168,7 @@ fn load<L: Laboratory>(
     if flags.dry_run {
         return laboratory.dry_run(&workload, 1, url);
     }
-    let target = laboratory.meet(url)?;
+    let target = laboratory.open_checked(url)?;
     let (workload, adds_to) = beside(workload, &options, part, &target)?;
     let plan = RunPlan {
         adds_to: adds_to.clone(),

@@ -207,7 +207,7 @@ fn a_dry_run_of_either_phase_says_what_it_would_do_and_touches_nothing() {
     let private = say(folder.path(), "ycsb run -P workloada --on redis:private --dry-run");
     assert!(private.out.contains("a temporary server would be started"), "{private:?}");
     // And what would be done there, as of a server that has a URL.
-    for words in ["would make", "would open", "would load"] {
+    for words in ["would create", "would open", "would load"] {
         assert!(private.out.contains(words), "{words}: {private:?}");
     }
     assert_eq!(left_behind(folder.path()).len(), FILES.len());
