@@ -1,4 +1,4 @@
-//! YCSB's properties: what is taken, warned of and refused.
+//! YCSB's properties: accepted, warned about and refused.
 
 use super::{CannotRun, Interval, ParsedProperties};
 
@@ -40,9 +40,9 @@ fn properties_become_options_and_a_plan() {
     assert!(meant.changes_rows && meant.warnings.is_empty());
 }
 
-/// f13, f14: keys of YCSB's own template, of bindings and of go-ycsb's scripts are passed over as there.
+/// f13, f14: keys of YCSB's own template, of bindings and of go-ycsb's scripts cause a warning.
 #[test]
-fn keys_that_the_core_workload_does_not_read_are_warned_of() {
+fn keys_that_the_core_workload_does_not_read_cause_warnings() {
     let keys = [
         "maxscanrate",
         "scanoptimelimit",
@@ -68,7 +68,7 @@ fn keys_that_the_core_workload_does_not_read_are_warned_of() {
 
 /// f16.
 #[test]
-fn a_part_of_the_records_is_loaded_and_asked_for() {
+fn a_part_of_the_records_is_loaded_and_used() {
     let part = |pairs: &[(&str, &str)]| {
         let mut all = LEAST.to_vec();
         all.extend(pairs);
@@ -85,7 +85,7 @@ fn a_part_of_the_records_is_loaded_and_asked_for() {
 
 /// f15.
 #[test]
-fn field_lengths_come_from_the_histogram_s_file() {
+fn field_lengths_come_from_the_histogram_file() {
     let option = |pairs: &[(&str, &str)]| -> Result<String, String> {
         let mut all = LEAST.to_vec();
         all.push(("fieldlengthdistribution", "histogram"));
@@ -117,7 +117,7 @@ fn field_lengths_come_from_the_histogram_s_file() {
 }
 
 #[test]
-fn every_property_that_is_known_is_taken_under_its_name() {
+fn every_known_property_is_accepted_by_name() {
     for key in super::known_properties() {
         let mut pairs = LEAST.to_vec();
         pairs.push((key, "1"));
@@ -129,21 +129,21 @@ fn every_property_that_is_known_is_taken_under_its_name() {
 }
 
 #[test]
-fn what_means_nothing_is_warned_about_and_what_is_unknown_refused() {
+fn properties_without_effect_cause_warnings_and_unknown_ones_are_refused() {
     let mut pairs = LEAST.to_vec();
     pairs.extend([("exporter", "x"), ("db.url", "jdbc:x"), ("measurementtype", "raw")]);
     let warnings = meant(&pairs).unwrap().warnings;
     assert_eq!(warnings.len(), 3, "{warnings:?}");
-    for (pair, said) in [
+    for (pair, expected) in [
         (
             ("readporportion", "1"),
             "\"readporportion\" is not a property of YCSB's core workload; did you mean \"readproportion\"?",
         ),
         (("tables", "usertable"), "did you mean \"table\"?"),
         (("hdrhistogram.percentile", "50"), "did you mean \"hdrhistogram.percentiles\"?"),
-        (("workload", "my.Own"), "it takes site.ycsb"),
-        (("requestdistribution", "scrambled"), "it takes uniform, zipfian"),
-        (("fieldlengthdistribution", "normal"), "it takes constant, uniform, zipfian, histogram"),
+        (("workload", "my.Own"), "it must be site.ycsb"),
+        (("requestdistribution", "scrambled"), "it must be uniform, zipfian"),
+        (("fieldlengthdistribution", "normal"), "it must be constant, uniform, zipfian, histogram"),
         (
             ("insertstart", "1000"),
             "insertstart=1000 and insertcount=0 are not within the 1000 records",
@@ -158,6 +158,6 @@ fn what_means_nothing_is_warned_about_and_what_is_unknown_refused() {
         let mut pairs = LEAST.to_vec();
         pairs.push(pair);
         let why = meant(&pairs).err().unwrap_or_default();
-        assert!(why.contains(said), "{pair:?}: {why}");
+        assert!(why.contains(expected), "{pair:?}: {why}");
     }
 }

@@ -65,7 +65,7 @@ fn a_run_that_is_stopped_before_its_load_says_so() {
     let said =
         interrupted(folder.path(), "run insert --on sqlite --duration 60s", ".syncline-probe");
     assert_eq!((said.code, said.out.as_str()), (2, ""), "{said:?}");
-    assert!(said.err.contains("stopped before anything"), "{said:?}");
+    assert!(said.err.contains("stopped before the measurement"), "{said:?}");
     assert_eq!(left_behind(folder.path()), Vec::<String>::new());
     assert_eq!(records(folder.path()).len(), 0);
 }

@@ -172,11 +172,11 @@ fn a_page_whose_stacks_are_damaged_says_so() {
     let path = records(folder.path()).remove(0);
     let page = format!("show --html page.html {}", path.display());
     let whole = say(folder.path(), &page);
-    assert!(!whole.err.contains("no drawing"), "{}", whole.err);
+    assert!(!whole.err.contains("no flame graph"), "{}", whole.err);
     fs::write(path.with_extension("stacks"), "{\"head\":").unwrap();
     let damaged = say(folder.path(), &page);
     assert_eq!(damaged.code, 0, "{damaged:?}");
-    for wanted in ["no drawing of stacks", "line 1", "wrote page.html"] {
+    for wanted in ["no flame graph", "line 1", "wrote page.html"] {
         assert!(damaged.err.contains(wanted), "{wanted}: {}", damaged.err);
     }
 }

@@ -332,7 +332,7 @@ fn what_does_not_apply_is_refused_by_its_name() {
         ("--sampling-rate 0.1", "--log"),
         ("--aggregate-interval 1", "--log"),
         ("-l --sampling-rate 2", "above 0 and at most 1"),
-        ("-l --log-prefix no/such/folder", "cannot make the log"),
+        ("-l --log-prefix no/such/folder", "cannot create the log"),
         ("-l --sampling-rate 0.1 --aggregate-interval 1", "cannot be used with"),
         ("-h host", "both name the store"),
         ("-p 5432", "both name the store"),
@@ -343,11 +343,11 @@ fn what_does_not_apply_is_refused_by_its_name() {
         ("-M extended", "has no extended protocol; choose prepared"),
         ("-i -F 90", "-F does not apply"),
         ("-i --foreign-keys", "--foreign-keys does not apply"),
-        ("-i -I dtx", "\"x\" is no step"),
-        ("-i -I dt", "t and g belong together"),
+        ("-i -I dtx", "\"x\" is not a step"),
+        ("-i -I dt", "give both t and g"),
         ("-i -I dtgf", "-I f does not apply"),
-        ("--max-tries 0", "-T must end the run"),
-        ("--random-seed x", "is no integer, time or rand"),
+        ("--max-tries 0", "give -T to end the run"),
+        ("--random-seed x", "is not an integer, time or rand"),
         ("-f bad.sql", "bad.sql:2:11: an expression is expected here"),
         ("-D 1x=2", "is no variable and its value"),
         ("-t 1 -T 1", "cannot be used with"),
@@ -358,7 +358,7 @@ fn what_does_not_apply_is_refused_by_its_name() {
         assert_eq!(got.out, "", "{flags}");
     }
     let nowhere = say(folder.path(), "pgbench -t 1");
-    assert!(nowhere.code == 2 && nowhere.err.contains("say --on TARGET"), "{nowhere:?}");
+    assert!(nowhere.code == 2 && nowhere.err.contains("give --on TARGET"), "{nowhere:?}");
     assert_eq!(left_behind(folder.path()), ["bad.sql"]);
     let nobody = say(folder.path(), "pgbench -t 1 -h 127.0.0.1 -p 1 bench");
     assert!(nobody.code == 2 && nobody.err.contains("127.0.0.1:1"), "{nobody:?}");
@@ -368,7 +368,7 @@ fn what_does_not_apply_is_refused_by_its_name() {
     let default = say(folder.path(), "pgbench -n -t 1 -S --on sqlite");
     assert!(default.out.contains("\nquery mode: prepared\n"), "{default:?}");
     assert!(
-        warned.err.contains("--vacuum-all means nothing here: nothing is vacuumed here"),
+        warned.err.contains("--vacuum-all has no effect here: nothing is vacuumed here"),
         "{warned:?}"
     );
 }
@@ -399,7 +399,7 @@ fn scripts_without_our_tables_leave_a_place_as_it_is() {
     }
     let other = run("-s 3 -t 1");
     assert_eq!(other.code, 2, "{other:?}");
-    assert!(other.err.contains("leave -s out"), "{other:?}");
+    assert!(other.err.contains("omit -s"), "{other:?}");
 }
 
 #[test]

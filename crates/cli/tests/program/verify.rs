@@ -153,7 +153,7 @@ fn no_figure_of_speed_is_printed_from_where_a_verification_records() {
     let refused = |from: &Path, line: &str| {
         let said = say(from, line);
         assert_eq!(said.code, 2, "{line}: {said:?}");
-        let why = "a figure of speed from there means nothing";
+        let why = "a speed measured there means nothing";
         assert!(said.err.contains(why), "{line}: {said:?}");
         assert_eq!(said.out, "", "{line}");
     };

@@ -119,7 +119,7 @@ fn a_writer_that_is_stopped_ends_in_good_order_and_tests_nothing() {
     interrupt(&writer);
     let said = ProgramOutput::after(writer);
     assert_eq!(said.code, 0, "{said:?}");
-    assert!(said.out.contains("ended in good order"), "{said:?}");
+    assert!(said.out.contains("stopped in order"), "{said:?}");
     let said = say(folder.path(), &witness.line("--check"));
     assert_eq!(said.code, 2, "{said:?}");
     assert!(said.err.contains("nothing was interrupted"), "{said:?}");

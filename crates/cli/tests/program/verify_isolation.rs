@@ -40,7 +40,7 @@ fn an_anomaly_is_forbidden_by_one_level_and_allowed_by_another() {
     let said = say(folder.path(), "verify isolation --check skew.jsonl --claimed serializable");
     assert_eq!(said.code, 1, "{said:?}");
     assert!(said.out.contains("not serializable: write skew (G2-item)"), "{said:?}");
-    assert!(said.err.contains("an anomaly was seen that the level forbids"), "{said:?}");
+    assert!(said.err.contains("found an anomaly that the level forbids"), "{said:?}");
     let said = say(folder.path(), "verify isolation --check skew.jsonl --claimed snapshot");
     assert_eq!(said.code, 0, "{said:?}");
     assert!(said.out.contains("Allowed: write skew (G2-item)"), "{said:?}");

@@ -78,8 +78,7 @@ fn tables_that_pgbench_made_are_used_as_they_are() {
     let filling = say(&world, folder.path(), &format!("pgbench -i -q {flags} postgres"));
     assert_eq!(filling.code, 2, "{filling:?}");
     assert!(
-        filling.err.contains("public.pgbench_accounts is at")
-            && filling.err.contains("leave out -i"),
+        filling.err.contains("public.pgbench_accounts is at") && filling.err.contains("omit -i"),
         "{filling:?}"
     );
     assert_eq!(world.everything(), everything);
@@ -98,7 +97,7 @@ fn without_i_nothing_is_made_and_of_two_kinds_of_tables_none_is_chosen() {
     let everything = world.everything();
     let missing = say(&world, folder.path(), &format!("pgbench -S -t 1 {flags} postgres"));
     assert_eq!(missing.code, 2, "{missing:?}");
-    assert!(missing.err.contains("make them by -i first"), "{missing:?}");
+    assert!(missing.err.contains("create them with -i first"), "{missing:?}");
     assert_eq!(world.everything(), everything);
     let made = say(&world, folder.path(), &format!("pgbench -i -q {flags} postgres"));
     assert_eq!(made.code, 0, "{made:?}");
@@ -113,7 +112,8 @@ fn without_i_nothing_is_made_and_of_two_kinds_of_tables_none_is_chosen() {
     let both = say(&world, folder.path(), &format!("pgbench -S -t 1 {flags} postgres"));
     assert_eq!(both.code, 2, "{both:?}");
     assert!(
-        both.err.contains("public.pgbench_accounts is at") && both.err.contains("are there too"),
+        both.err.contains("public.pgbench_accounts is at")
+            && both.err.contains("so are tables that"),
         "{both:?}"
     );
 }
