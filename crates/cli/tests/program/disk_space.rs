@@ -100,7 +100,7 @@ fn a_small_volume_has_a_line_and_the_estimate_is_of_the_space_that_it_gives() {
     // A tmpfs keeps nothing, which is the verdict; its line is there all the same.
     assert_eq!(said.code, 1, "{said:?}");
     assert!(said.out.contains("syncs one at a time"), "{said:?}");
-    assert!(said.err.contains("24 MiB of space used meanwhile"), "{said:?}");
+    assert!(said.err.contains("24 MiB of space used temporarily"), "{said:?}");
     assert!(said.out.contains("the written file has 6 MiB"), "{said:?}");
 }
 

@@ -82,7 +82,7 @@ fn what_was_prepared_serves_several_runs_and_is_cleaned_up() {
         "oltp_read_write --on=sqlite:store.db?durability=os --tables=2 --table-size=201 --events=1 run",
     );
     assert_eq!(other.code, 2, "{other:?}");
-    let said = "2 tables of 200 rows were prepared there, and the run asks for 2 of 201";
+    let said = "2 tables of 200 rows were prepared there, but the run uses 2 of 201";
     assert!(other.err.contains(said), "{other:?}");
     let gone = sysbench(folder.path(), &format!("oltp_read_write {on} cleanup"));
     assert_eq!(gone.code, 0, "{gone:?}");
@@ -163,7 +163,7 @@ fn a_dry_run_says_what_it_would_do_and_touches_nothing() {
             _ => "would load about 100 rows of sbtest2",
         };
         assert!(said.out.contains(words), "{command}: {said:?}");
-        assert!(said.err.contains("nothing was touched"), "{said:?}");
+        assert!(said.err.contains("nothing was changed"), "{said:?}");
     }
     assert_eq!(left_behind(folder.path()), Vec::<String>::new());
 }
