@@ -116,7 +116,7 @@ fn initialize<L: Laboratory>(
     let scale = args.scale.unwrap_or(1);
     let options = options(args, &select, Protocol::Prepared, scale, MADE);
     let workload = AnyWorkload::parse("script", &options)?;
-    pgbench_tables::refuse_beside(&pgbench_tables::view(target, &TABLES)?, url)?;
+    pgbench_tables::refuse_if_present(&pgbench_tables::view(target, &TABLES)?, url)?;
     // Bad options have been refused by now, before any change.
     let began = clock::now();
     recorded_run::make_empty(target)?;

@@ -80,10 +80,7 @@ fn unsupported_tests_are_refused_before_their_options() {
         ("--random-points=10 select_random_points --on=sqlite run", "takes a list of ids"),
         ("cpu --cpu-max-prime=20000 run", "does not test processors"),
         ("/home/me/wide_update.lua --columns=3 run", "wide_update.lua is a Lua script, which"),
-        (
-            "--test=/usr/share/doc/sysbench/tests/db/oltp.lua --oltp-table-size=5 run",
-            "replaces it",
-        ),
+        ("--test=/usr/share/doc/sysbench/tests/db/oltp.lua --oltp-table-size=5 run", "replaces it"),
     ] {
         let why = parse(line).err().unwrap_or_default();
         assert!(why.contains(expected) && !why.contains("no option"), "{line}: {why}");

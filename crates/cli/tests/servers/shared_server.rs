@@ -30,7 +30,7 @@ fn a_dry_run_says_everything_and_touches_nothing() {
     let said = say(folder.path(), &line);
     assert_eq!(said.code, 0, "{said:?}");
     for words in
-        ["CREATE TABLE", "UPDATE", "connections", "would load about", "nothing was touched"]
+        ["CREATE TABLE", "UPDATE", "connections", "would load about", "nothing was changed"]
     {
         let all = format!("{}{}", said.out, said.err);
         assert!(all.contains(words), "{words}: {all}");
