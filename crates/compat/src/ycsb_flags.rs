@@ -86,7 +86,7 @@ impl Flags {
                 "--runs" => flags.runs = value()?.into(),
                 "--meter" => meter.meter = true,
                 "--sampling-hz" | "--looks" => {
-                    meter.set_sampling_hz(&value()?).map_err(CannotRun)?
+                    meter.set_sampling_hz(&value()?).map_err(CannotRun)?;
                 }
                 "--map" => meter.map = Some(value()?.into()),
                 "--dry-run" => flags.dry_run = true,

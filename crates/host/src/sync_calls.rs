@@ -14,7 +14,7 @@ use crate::files::read_line;
 use crate::per_cpu_sync_counter::PerCpuSyncCounter;
 use crate::perf_event::{PerfEvent, task_is_gone};
 use crate::proc::{process_tree, threads};
-use crate::sync_points::{OF_ALL, sync_points};
+use crate::sync_points::{ALL_CALLS, sync_points};
 use crate::tracepoint;
 use std::fmt::Write;
 use std::io;
@@ -80,7 +80,7 @@ impl SyncCounter {
             }
         }
         let syncs = sync_filter()?;
-        let tracepoint = tracepoint::number(OF_ALL)?;
+        let tracepoint = tracepoint::number(ALL_CALLS)?;
         let tasks = tasks(watched)?;
         let count = |filter: Option<&str>| {
             count_of_each(&tasks, |task| PerfEvent::open(tracepoint, task, filter))

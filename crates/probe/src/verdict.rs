@@ -119,7 +119,7 @@ fn host(device: &DeviceFacts) -> Option<String> {
         .summary
         .virtual_machine
         .as_ref()
-        .map(|machine| format!("virtual machine, {machine}; the host's cache cannot be counted"))
+        .map(|machine| format!("virtual machine, {machine}; the host's cache cannot be seen"))
 }
 
 /// The flushes at one outstanding.

@@ -20,7 +20,8 @@ pub enum Space {
     Native,
     /// Java, interpreted or compiled; the object is the class with its package, dots between.
     Java,
-    /// The tag that the thread itself published (`syncline_instrument::tag`); the function is the module's name.
+    /// The tag that the thread itself published (`syncline_instrument::tag`); the function is the module's
+    /// name.
     Tag,
 }
 

@@ -1,11 +1,12 @@
-//! Tables and indexes checked by the extension amcheck, where a superuser has made it in this database.
+//! Checks tables and indexes with the extension amcheck, where it is installed in this database and the
+//! role is a superuser.
 //!
-//! Every page that is looked at is read, so that data checksums are checked by the way.
+//! The check reads whole pages, so it verifies data checksums too.
 
 use super::control::Control;
 use syncline_contract::TargetResult;
 
-/// Names a superuser's rights too: without them the functions refuse.
+/// Also requires superuser rights: without them the functions refuse to run.
 const CAN: &str = "SELECT count(*) FROM pg_extension, pg_roles WHERE extname = 'amcheck' \
      AND rolname = current_user AND rolsuper";
 
@@ -13,20 +14,20 @@ const CAN: &str = "SELECT count(*) FROM pg_extension, pg_roles WHERE extname = '
 const SCHEMA: &str = "SELECT quote_ident(n.nspname) FROM pg_extension e JOIN pg_namespace n ON n.oid = \
      e.extnamespace WHERE e.extname = 'amcheck'";
 
-/// Every B-tree; of ours also that each row of its table stands in it. In this and the next statement the
-/// arguments are as many and of the very types that the extension declares, so that no other function of
-/// its schema fits better.
+/// Checks every B-tree; in managed schemas also that the index holds each row of its table. In this and
+/// the next statement the number and types of the arguments are exactly those that the extension
+/// declares, so that no other function of its schema fits better.
 const INDEXES: &str = "SELECT $.bt_index_check(c.oid::regclass, n.nspname LIKE 'syncline%') FROM pg_class c \
      JOIN pg_index i ON i.indexrelid = c.oid JOIN pg_am m ON m.oid = c.relam \
      JOIN pg_namespace n ON n.oid = c.relnamespace \
      WHERE m.amname = 'btree' AND c.relpersistence = 'p' AND i.indisready AND i.indisvalid";
 
-/// Every table, with what stands apart from its rows.
+/// Checks every table; returns one row for each fault.
 const TABLES: &str = "SELECT c.relname, h.blkno, h.offnum, h.msg FROM pg_class c, \
      LATERAL $.verify_heapam(c.oid::regclass, false, true, 'none'::text, NULL::bigint, NULL::bigint) h \
      WHERE c.relkind IN ('r', 't', 'm') AND c.relpersistence = 'p'";
 
-/// What is found wrong, a sentence each; none where amcheck is not there.
+/// The faults found, a sentence each; `None` where amcheck is not available.
 pub(super) async fn check(control: &mut Control) -> TargetResult<Option<Vec<String>>> {
     if control.number(CAN).await? != Some(1) {
         return Ok(None);

@@ -1,20 +1,21 @@
-//! How many more connections a server takes from our role, and what takes those that there are.
+//! How many more connections a server accepts from our role, and which sessions hold the connections in
+//! use.
 //!
-//! Three limits stand over one another: `max_connections` of the server, less those that it reserves, and
-//! `CONNECTION LIMIT` of the role and of the database, which do not bind superusers.
+//! Three limits apply: `max_connections` of the server, less those that it reserves, and `CONNECTION
+//! LIMIT` of the role and of the database, which do not bind superusers.
 
 use super::control::Control;
 use syncline_contract::TargetResult;
 
-/// Connections that nobody uses.
+/// Unused connections.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct FreeConnections {
     pub(super) count: usize,
-    /// The limit that leaves the fewest, who holds those that are taken, and how to raise it.
+    /// The limit that leaves the fewest, the sessions that count towards it, and how to raise it.
     pub(super) why: String,
 }
 
-/// The limits, each with its number and what is taken of it; -1 is none.
+/// The limits, each with its number and how much of it is in use; -1 means no limit.
 const LIMITS: &str = "SELECT current_setting('max_connections')::int, \
      current_setting('superuser_reserved_connections')::int \
      + coalesce(current_setting('reserved_connections', true), '0')::int, \
@@ -26,12 +27,12 @@ const LIMITS: &str = "SELECT current_setting('max_connections')::int, \
      current_database()), r.rolname, d.datname FROM pg_roles r, pg_database d WHERE r.rolname = session_user AND \
      d.datname = current_database()";
 
-/// Who holds the most connections beside the one that asks.
+/// The roles and programs with the maximum connections, not counting the connection that asks.
 const HOLDERS: &str = "SELECT usename, coalesce(nullif(application_name, ''), 'no name'), count(*) FROM \
      pg_stat_activity WHERE backend_type = 'client backend' AND pid <> pg_backend_pid() GROUP BY 1, 2 ORDER BY 3 \
      DESC, 1, 2 LIMIT 3";
 
-/// Asks. None if the server does not say.
+/// Queries the limits. `None` if the server reports none.
 pub(super) async fn free(control: &mut Control) -> TargetResult<Option<FreeConnections>> {
     let Some(row) = control.rows(LIMITS).await?.into_iter().next() else {
         return Ok(None);
@@ -50,11 +51,11 @@ pub(super) async fn free(control: &mut Control) -> TargetResult<Option<FreeConne
 /// The limit that leaves the fewest connections.
 fn tightest(cells: &[String], holders: &str) -> Option<FreeConnections> {
     let number = |cell: usize| cells.get(cell)?.parse::<i64>().ok();
-    let (most, reserved, taken) = (number(0)?, number(1)?, number(2)?);
+    let (maximum, reserved, taken) = (number(0)?, number(1)?, number(2)?);
     let (role, database) = (cells.get(7)?, cells.get(8)?);
     let mut limits = vec![(
-        most - reserved - taken,
-        format!("max_connections is {most}, of which {reserved} are reserved and {taken} taken"),
+        maximum - reserved - taken,
+        format!("max_connections is {maximum}, of which {reserved} are reserved and {taken} taken"),
         "end sessions that are not needed, or raise max_connections".to_owned(),
     )];
     for (limit, taken, what, name) in
@@ -93,7 +94,7 @@ mod tests {
 
     // B.Smaller
     #[test]
-    fn the_limit_that_leaves_the_fewest_connections_is_named_with_who_holds_them() {
+    fn the_tightest_limit_is_reported_with_the_holders_of_its_connections() {
         let (count, why) = of(["6", "3", "5", "-1", "4", "-1", "5"], "4 by app (psql)");
         assert_eq!(count, 0);
         let expected = "max_connections is 6, of which 3 are reserved and 5 taken (4 by app (psql), 1 by this \
@@ -105,6 +106,6 @@ mod tests {
         assert!(why.ends_with("ALTER ROLE app CONNECTION LIMIT raises it"), "{why}");
         let (count, why) = of(["100", "3", "5", "-1", "5", "6", "5"], "");
         assert!(count == 1 && why.starts_with("database shop has CONNECTION LIMIT 6"), "{why}");
-        assert!(tightest(&["no number".to_owned()], "").is_none());
+        assert!(tightest(&["not a number".to_owned()], "").is_none());
     }
 }

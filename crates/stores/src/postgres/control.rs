@@ -1,9 +1,10 @@
-//! Statements outside of transactions under test: one at a time, blocking, answers as text.
+//! Statements outside of measured transactions: one at a time, blocking, with answers as text.
 //!
-//! 1. A question sees the names of `pg_catalog` alone, whatever the session's own search path is: who may
-//!    create functions in a schema of that path could else have a superuser run them (CVE-2018-1058). The
-//!    path is set for the question's own transaction, so that a pooler keeps nothing of it.
-//! 2. A question has [`Control::patience`] for its answer, a command [`COMMAND_WITHIN`].
+//! 1. A query sees only the names of `pg_catalog`, whatever the session's search path is: otherwise a
+//!    role that may create functions in a schema of that path could have a superuser run them
+//!    (CVE-2018-1058). The path is set for the query's own transaction, so that a pooler keeps nothing
+//!    of it.
+//! 2. A query must be answered within [`Control::patience`], a command within [`COMMAND_WITHIN`].
 //! 3. An answer has at most [`ANSWER_MAX`] bytes.
 
 use super::protocol::{Connection, ServerLocation, tag};
@@ -12,25 +13,25 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::time::Duration;
 use syncline_contract::{Failure, FailureKind, TargetResult};
 
-/// What stands before each question, and first in each transaction of our own.
+/// The statement that precedes each query and begins each transaction of [`Control`].
 pub(super) const TRUSTED: &str = "SET LOCAL search_path = pg_catalog, pg_temp";
 
-/// How long a command may take: one that makes or drops what is ours.
+/// How long a command may take that creates or drops a managed object.
 const COMMAND_WITHIN: Duration = Duration::from_mins(10);
 
-/// The most bytes of the rows of an answer.
+/// The maximum size of the rows of an answer, in bytes.
 const ANSWER_MAX: usize = 16 << 20;
 
-/// A row of texts; null is none.
+/// A row of texts; null is `None`.
 pub(super) type TextRow = Vec<Option<String>>;
 
-/// A connection for questions of our own.
+/// A connection for this program's own queries and commands.
 #[derive(Debug)]
 pub(super) struct Control {
     connection: Connection,
-    /// How long an answer to a question may take.
+    /// How long an answer to a query may take.
     patience: Duration,
-    /// Transactions that it has made.
+    /// Transactions executed on it.
     pub(super) commits: u64,
 }
 
@@ -44,23 +45,23 @@ impl Control {
         })
     }
 
-    /// The process that the server named at log-in.
+    /// The backend process that the server named at log-in.
     pub(super) fn process_at_login(&self) -> Option<u64> {
         self.connection.process_at_login
     }
 
-    /// The socket, by which the server's process is known.
+    /// The socket, by which the server's process is identified.
     pub(super) fn socket(&self) -> BorrowedFd<'_> {
         self.connection.stream.as_fd()
     }
 
-    /// Asks one or more questions in one transaction; answers all rows.
+    /// Executes one or more queries in one transaction; returns all rows.
     pub(super) async fn rows(&mut self, statements: &str) -> TargetResult<Vec<TextRow>> {
         let ran = self.try_rows(statements).await?;
         ran.map_err(|error| error.outside(statements))
     }
 
-    /// The same; an error of the server is told apart.
+    /// As [`Control::rows`], but returns an error of the server separately.
     pub(super) async fn try_rows(
         &mut self,
         statements: &str,
@@ -69,7 +70,7 @@ impl Control {
         self.send(&text, Some(self.patience)).await
     }
 
-    /// Sends statements as they are, and takes their rows within that time.
+    /// Sends statements unchanged and reads their rows within the given time.
     async fn send(
         &mut self,
         statements: &str,
@@ -88,7 +89,7 @@ impl Control {
                     bytes += connection.message().len();
                     match text_row(connection.body()) {
                         Some(row) if bytes <= ANSWER_MAX => rows.push(row),
-                        Some(_) => return Err(connection.garbled("rows without end")),
+                        Some(_) => return Err(connection.garbled("too many rows")),
                         None => return Err(connection.garbled("a row")),
                     }
                 }
@@ -104,30 +105,31 @@ impl Control {
                     return Ok(failed.map_or(Ok(rows), Err));
                 }
                 tag::ROWS | tag::COMMAND_COMPLETE | tag::EMPTY_QUERY => {}
-                _ => return Err(connection.garbled("the answer to a statement of our own")),
+                _ => return Err(connection.garbled("the answer to a control statement")),
             }
         }
     }
 
-    /// Runs commands as they are: every name in them is qualified or a keyword, and no function is called.
+    /// Runs commands unchanged: every name in them is qualified or a keyword, and they call no
+    /// function.
     pub(super) async fn run(&mut self, commands: &str) -> TargetResult<()> {
         let ran = self.send(commands, Some(COMMAND_WITHIN)).await?;
         ran.map(drop).map_err(|error| error.outside(commands))
     }
 
-    /// The same for commands that are named by what they do.
+    /// As [`Control::run`]; errors name what the commands do instead of their text.
     pub(super) async fn run_as(&mut self, commands: &str, doing: &str) -> TargetResult<()> {
         let ran = self.send(commands, Some(COMMAND_WITHIN)).await?;
         ran.map(drop).map_err(|error| error.outside(doing))
     }
 
-    /// The same for a command that may take as long as it likes.
+    /// As [`Control::run`], for one command without a time limit.
     pub(super) async fn run_long(&mut self, command: &str) -> TargetResult<()> {
         let ran = self.send(command, None).await?;
         ran.map(drop).map_err(|error| error.outside(command))
     }
 
-    /// The first cell of the first row; empty if there is none, or if it is null.
+    /// The first cell of the first row; empty if it is missing or null.
     pub(super) async fn text(&mut self, statement: &str) -> TargetResult<String> {
         let rows = self.rows(statement).await?;
         let cell = rows.into_iter().next().and_then(|row| row.into_iter().next());
@@ -150,14 +152,14 @@ pub(super) fn text_row(body: &[u8]) -> Option<TextRow> {
         .collect()
 }
 
-/// The cells of a row: none for null, an empty inner option for bytes that are not there.
+/// The cells of a row: `None` for null, an empty inner option where bytes are missing.
 #[inline]
 pub(super) fn cells(body: &[u8]) -> Option<Cells<'_>> {
     let (count, rest) = body.split_first_chunk::<2>()?;
     Some(Cells { left: i16::from_be_bytes(*count), rest })
 }
 
-/// See [`cells`].
+/// The iterator that [`cells`] returns.
 pub(super) struct Cells<'b> {
     left: i16,
     rest: &'b [u8],

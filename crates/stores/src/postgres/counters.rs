@@ -1,8 +1,9 @@
-//! The server's own running counters, by version: `pg_stat_wal` from 14 to 17, `pg_stat_io` from 18,
+//! The server's running counters, by version: `pg_stat_wal` from 14 to 17, `pg_stat_io` from 18,
 //! `pg_stat_database` in all.
 //!
-//! `xact_commit` counts transactions that only read too. Those that write take a transaction id, so how many
-//! ids were given out tells them; subtransactions and transactions that are rolled back take one too.
+//! `xact_commit` also counts read-only transactions. A transaction that writes takes a transaction id,
+//! so the number of ids assigned counts the writing ones; subtransactions and transactions that are
+//! rolled back take ids too.
 
 use super::control::Control;
 use super::product::Product;
@@ -11,15 +12,15 @@ use syncline_contract::{Counter, Meaning, TargetResult};
 const DATABASE: &str = "pg_stat_database";
 const WAL: &str = "pg_stat_wal";
 const IO: &str = "pg_stat_io";
-/// Whether the server follows another, and the first id that was not given out, with its epoch: 64 bits.
+/// Whether the server is a standby, and the first unassigned id with its epoch: 64 bits.
 const IDS: &str = "SELECT pg_is_in_recovery(), txid_snapshot_xmax(txid_current_snapshot())";
 const IDS_NAME: &str = "txid_snapshot_xmax";
 const LSN: &str = "pg_current_wal_insert_lsn()";
 
-/// Milliseconds with fractions, as the server counts times, to nanoseconds.
+/// Converts the server's times (milliseconds with fractions) to nanoseconds.
 const NS_OF_MS: &str = "::numeric * 1000000";
 
-/// A counter that a statement answers.
+/// A counter that a statement returns.
 struct Source {
     meaning: Meaning,
     name: &'static str,
@@ -33,7 +34,7 @@ pub(super) async fn counters(
     version_number: u64,
 ) -> TargetResult<Vec<Counter>> {
     if !product.is_postgres {
-        let why = format!("{} counts elsewhere than PostgreSQL does", product.name);
+        let why = format!("{} does not have PostgreSQL's counters", product.name);
         let none = |meaning: &Meaning| {
             Counter::unavailable(*meaning, meaning.name(), why.as_str(), "version()")
         };
@@ -58,13 +59,13 @@ pub(super) async fn counters(
         140_000.. => from_14(control).await?,
         _ => before_14(control).await?,
     });
-    let why = "PostgreSQL keeps no sum of the time that sessions wait for locks";
+    let why = "PostgreSQL does not count the total time that sessions wait for locks";
     let meaning = Meaning::LockWaitTime;
     counters.push(Counter::unavailable(meaning, meaning.name(), why, DATABASE));
     Ok(counters)
 }
 
-/// The ids that were given out; those of a follower are its leader's.
+/// The ids assigned so far; a standby reports its primary's.
 async fn transaction_ids(control: &mut Control) -> TargetResult<Counter> {
     let meaning = Meaning::TransactionIds;
     let row = control.rows(IDS).await?.into_iter().next();
@@ -73,12 +74,11 @@ async fn transaction_ids(control: &mut Control) -> TargetResult<Counter> {
     let ids = cells.next().and_then(|cell| cell.parse().ok());
     Ok(match ids {
         _ if follows => {
-            let why =
-                "this server follows another: it gives out none, and all that it commits reads";
+            let why = "this server is a standby: it assigns no ids and commits read-only transactions only";
             Counter::unavailable(meaning, IDS_NAME, why, IDS)
         }
         Some(ids) => Counter::read(meaning, IDS_NAME, ids, IDS),
-        None => Counter::unavailable(meaning, IDS_NAME, "it is no number", IDS),
+        None => Counter::unavailable(meaning, IDS_NAME, "the answer is not a number", IDS),
     })
 }
 
@@ -109,7 +109,8 @@ async fn from_18(control: &mut Control) -> TargetResult<Vec<Counter>> {
     )
     .await?;
     let method = control.text("SHOW wal_sync_method").await?;
-    counters.extend(io.into_iter().map(|counter| judged(counter, &method, timed)));
+    counters
+        .extend(io.into_iter().map(|counter| checked_against_settings(counter, &method, timed)));
     Ok(counters)
 }
 
@@ -132,16 +133,19 @@ async fn from_14(control: &mut Control) -> TargetResult<Vec<Counter>> {
         ],
     )
     .await?;
-    Ok(counters.into_iter().map(|counter| judged(counter, &method, timed)).collect())
+    Ok(counters
+        .into_iter()
+        .map(|counter| checked_against_settings(counter, &method, timed))
+        .collect())
 }
 
 async fn before_14(control: &mut Control) -> TargetResult<Vec<Counter>> {
     let said_by = format!("SELECT pg_wal_lsn_diff({LSN}, '0/0')::bigint");
     let bytes = control.number(&said_by).await?;
-    let why = "PostgreSQL counts it from version 14 on";
+    let why = "PostgreSQL has this counter since version 14";
     let mut counters = vec![match bytes {
         Some(bytes) => Counter::read(Meaning::LogBytes, LSN, bytes, said_by),
-        None => Counter::unavailable(Meaning::LogBytes, LSN, "it is no number", said_by),
+        None => Counter::unavailable(Meaning::LogBytes, LSN, "the answer is not a number", said_by),
     }];
     for meaning in [Meaning::LogWrites, Meaning::LogSyncs, Meaning::SyncTime, Meaning::WriteTime] {
         counters.push(Counter::unavailable(meaning, meaning.name(), why, WAL));
@@ -157,7 +161,7 @@ fn timed_source(meaning: Meaning, name: &'static str, column: &str) -> Source {
     Source { meaning, name, column: format!("round(({column}){NS_OF_MS})::bigint") }
 }
 
-/// Counters of one view, by one statement.
+/// Reads counters of one view with one statement.
 async fn read(
     control: &mut Control,
     view: &str,
@@ -182,19 +186,19 @@ async fn read(
         .collect())
 }
 
-/// What a setting makes of a counter: a log that is synced by its writes counts no syncs, and times are
-/// zero unless the server takes them.
-fn judged(counter: Counter, method: &str, timed: bool) -> Counter {
+/// Marks counters as unavailable where a setting makes them meaningless: a log that is synced by its
+/// writes counts no syncs, and times are zero unless the server measures them.
+fn checked_against_settings(counter: Counter, method: &str, timed: bool) -> Counter {
     let why = match counter.meaning {
         Meaning::LogSyncs if method.starts_with("open") => format!(
             "wal_sync_method={method} syncs with each write, which the server does not count as a sync"
         ),
         Meaning::SyncTime if method.starts_with("open") => {
-            format!("wal_sync_method={method} syncs with each write: its time is the writes'")
+            format!("wal_sync_method={method} syncs with each write: the sync time is part of the write time")
         }
         Meaning::SyncTime | Meaning::WriteTime if !timed => {
-            "track_wal_io_timing is off, so the server takes no times: ALTER SYSTEM SET track_wal_io_timing = on, \
-             then SELECT pg_reload_conf(), and it times writes and syncs of the log"
+            "track_wal_io_timing is off, so the server does not measure times; run ALTER SYSTEM SET track_wal_io_timing = on, \
+             then SELECT pg_reload_conf(), to measure log writes and syncs"
                 .to_owned()
         }
         _ => return counter,
@@ -204,19 +208,19 @@ fn judged(counter: Counter, method: &str, timed: bool) -> Counter {
 
 #[cfg(test)]
 mod tests {
-    use super::judged;
+    use super::checked_against_settings;
     use syncline_contract::{Counter, Meaning};
 
     // B.F19
     #[test]
-    fn a_server_that_takes_no_times_is_named_with_how_to_have_them() {
+    fn missing_times_are_reported_with_the_setting_that_enables_them() {
         let counter = || Counter::read(Meaning::SyncTime, "wal_sync_time", 0, "SELECT");
-        let why = judged(counter(), "fdatasync", false).value.unwrap_err();
+        let why = checked_against_settings(counter(), "fdatasync", false).value.unwrap_err();
         assert!(
             why.contains("ALTER SYSTEM SET track_wal_io_timing = on")
                 && why.contains("pg_reload_conf"),
             "{why}"
         );
-        assert_eq!(judged(counter(), "fdatasync", true).value, Ok(0));
+        assert_eq!(checked_against_settings(counter(), "fdatasync", true).value, Ok(0));
     }
 }

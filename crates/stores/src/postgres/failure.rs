@@ -3,38 +3,38 @@
 use std::fmt::Write;
 use syncline_contract::{Cause, Failure, FailureKind, OperationId, Stop};
 
-/// An error as the server says it.
+/// An error as the server reports it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct ServerError {
     severity: String,
-    /// `40001`.
+    /// The SQLSTATE, such as `40001`.
     pub(super) code: String,
     message: String,
     detail: String,
     hint: String,
-    /// The schema of the object that it is about.
+    /// The schema of the object that the error concerns.
     schema: String,
 }
 
-/// A transaction's end that others caused, by code.
+/// The codes of errors that other transactions caused.
 const CONFLICTS: [(&str, Cause); 5] = [
     ("40001", Cause::Serialization),
     ("40P01", Cause::Deadlock),
-    // A lock time-out; NOWAIT says the same.
+    // A lock time-out; NOWAIT gives the same code.
     ("55P03", Cause::Locked),
-    // YugabyteDB: the transaction was thrown over by one of higher priority, or is out of date.
+    // YugabyteDB: a transaction of higher priority aborted this one, or it is out of date.
     ("40000", Cause::Serialization),
     ("40002", Cause::Serialization),
 ];
 
-/// The most characters of a field that are kept.
+/// The maximum length of a field, in characters; the rest is dropped.
 const FIELD_MAX: usize = 300;
 
-/// The table that a statement names is not there.
+/// The table that a statement names does not exist.
 pub(super) const NO_TABLE: &str = "42P01";
 
 impl ServerError {
-    /// Of the fields of an error message.
+    /// Parses the fields of an error message.
     pub(super) fn of(body: &[u8]) -> ServerError {
         let mut error = ServerError::default();
         let mut rest = body;
@@ -43,7 +43,7 @@ impl ServerError {
             && let Some(end) = after.iter().position(|byte| *byte == 0)
         {
             let text = String::from_utf8_lossy(&after[..end]);
-            // A detail may have lines, and any of them as many signs as the server likes.
+            // A detail may have line breaks and any length.
             let signs = text.chars().map(|sign| if sign == '\n' { ' ' } else { sign });
             let text: String = signs.take(FIELD_MAX).collect();
             match field {
@@ -61,17 +61,17 @@ impl ServerError {
         error
     }
 
-    /// True if nothing more can be asked on this connection.
+    /// True if the connection cannot be used any more.
     pub(super) fn ends_connection(&self) -> bool {
         matches!(self.severity.as_str(), "FATAL" | "PANIC")
     }
 
-    /// True if the server cannot say whether the statement was done.
+    /// True if the outcome of the statement is not known to the server.
     pub(super) fn leaves_unknown(&self) -> bool {
         self.code == "40003" || self.code == "08007"
     }
 
-    /// Who was in the way; none if nobody was.
+    /// The cause if another transaction caused the error.
     fn cause(&self) -> Option<Cause> {
         // Two sessions that define the same object at once collide in the catalogs, `IF NOT EXISTS` or not.
         let in_catalog = self.code == "23505" && self.schema == "pg_catalog";
@@ -82,33 +82,34 @@ impl ServerError {
         found.map(|(_, cause)| *cause)
     }
 
-    /// Another session has defined an object between the look of `IF NOT EXISTS` and the definition: without
-    /// a race that says no error. The statement is told by its operation's name, which begins with its text.
+    /// Detects a lost race: another session defined an object after `IF NOT EXISTS` had checked for it.
+    /// Without the race the statement reports no error. The statement is recognized by its operation's
+    /// name, which begins with its text.
     fn lost_race(&self, operation: &str) -> Option<Cause> {
-        // A relation, a schema, or an object such as the type of a table is there.
+        // A relation, a schema, or an object such as the type of a table exists already.
         let exists = matches!(self.code.as_str(), "42P07" | "42P06" | "42710");
         let raced = exists && operation.to_ascii_uppercase().contains("IF NOT EXISTS");
         raced.then_some(Cause::Serialization)
     }
 
-    /// What failed.
+    /// The kind of the failure.
     fn kind(&self) -> FailureKind {
         match self.code.as_str() {
             "53100" => FailureKind::DiskFull,
-            // Too many connections, out of memory, configured limits; passwords and rights.
+            // Too many connections, out of memory, configured limits.
             "53300" | "53200" | "53400" | "54000" => FailureKind::Limit,
-            // Shutting down, starting up, gone: another try may find it back.
+            // Shutting down, starting up, gone: a retry may succeed.
             "57P01" | "57P02" | "57P03" | "57P05" => FailureKind::Connection,
             code if code.starts_with("08") => FailureKind::Connection,
             code if code.starts_with("28") || code.starts_with("3D") => FailureKind::Limit,
-            // The system's own errors, and corrupted data.
+            // I/O errors of the operating system, and corrupted data.
             code if code.starts_with("58") || code.starts_with("XX00") => FailureKind::Storage,
             _ if self.ends_connection() => FailureKind::Connection,
             _ => FailureKind::Statement,
         }
     }
 
-    /// One sentence: what was done, and what the server said.
+    /// One sentence: what was attempted, and the server's error.
     fn sentence(&self, doing: &str) -> String {
         let mut what = format!("the server refused to {doing}: {} ({})", self.message, self.code);
         for (name, text) in [("detail", &self.detail), ("hint", &self.hint)] {
@@ -120,15 +121,15 @@ impl ServerError {
         what
     }
 
-    /// As a failure outside transactions.
+    /// As a failure outside of measured transactions.
     #[cold]
     pub(super) fn outside(&self, doing: &str) -> Failure {
         let doing = if doing == "log in" { doing.to_owned() } else { format!("execute {doing}") };
         Failure::new(self.kind(), self.sentence(&doing))
     }
 
-    /// As the end of a transaction, in an operation, or in its beginning or end. `unknown` says that its
-    /// commit was under way when the connection ended.
+    /// As the end of a transaction. `unknown` means that a commit was in flight when the connection
+    /// ended.
     #[cold]
     pub(super) fn stop(
         &self,
@@ -167,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn conflicts_are_told_by_their_cause() {
+    fn conflict_codes_map_to_their_cause() {
         for (code, cause) in
             [("40001", Cause::Serialization), ("40P01", Cause::Deadlock), ("55P03", Cause::Locked)]
         {
@@ -178,7 +179,7 @@ mod tests {
 
     /// f12.
     #[test]
-    fn two_that_define_one_object_at_once_are_in_conflict() {
+    fn concurrent_definitions_of_one_object_conflict() {
         let of = |fields: &str| ServerError::of(fields.as_bytes()).stop(None, "commit", false);
         let catalog = "SERROR\0C23505\0Mduplicate key\0spg_catalog\0tpg_type\0\0";
         assert!(matches!(of(catalog), Stop::Conflict(Cause::Serialization)));
@@ -198,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn failures_are_told_by_their_kind_and_name_the_operation() {
+    fn failures_have_a_kind_and_name_the_operation() {
         for (severity, code, kind) in [
             ("ERROR", "53100", FailureKind::DiskFull),
             ("FATAL", "53300", FailureKind::Limit),
@@ -214,8 +215,11 @@ mod tests {
                 panic!("{code}: {stop:?}");
             };
             assert_eq!((failure.kind, failure.operation), (kind, Some(OperationId(3))), "{code}");
-            let said = "execute operation \"insert row\": the message";
-            assert!(failure.what.contains(said) && failure.what.ends_with("a detail"), "{failure}");
+            let expected = "execute operation \"insert row\": the message";
+            assert!(
+                failure.what.contains(expected) && failure.what.ends_with("a detail"),
+                "{failure}"
+            );
         }
     }
 
@@ -228,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn garbage_is_an_error_without_words_and_never_a_panic() {
+    fn garbage_is_an_empty_error_and_never_a_panic() {
         for body in [&b""[..], b"S", b"SX", b"\0", b"C40001", &[255, 0, 255]] {
             let error = ServerError::of(body);
             assert!(matches!(error.stop(None, "commit", false), Stop::Failed(_)));

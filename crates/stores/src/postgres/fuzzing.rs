@@ -1,4 +1,4 @@
-//! The decoders of the server's messages under any bytes.
+//! Fuzz targets for the decoders of the server's messages.
 
 use super::control::cells;
 use super::failure::ServerError;
@@ -14,12 +14,12 @@ use syncline_contract::{Kind, Rows};
 const KINDS: [Kind; 6] =
     [Kind::Int, Kind::Float, Kind::Decimal { scale: 2 }, Kind::Text, Kind::Bytes, Kind::Timestamp];
 
-/// Messages one after another, each taken for all that it could be. What a length promises is neither read
-/// beyond the bytes nor allocated.
+/// Decodes consecutive messages, each with every decoder that could apply to it. A length field never
+/// makes a decoder read beyond the bytes or allocate that much.
 pub fn postgres_messages(data: &[u8]) {
     let mut rest = data;
     while let Ok(Some((tag, length))) = whole(rest, MESSAGE_MAX) {
-        assert!((5..=rest.len()).contains(&length), "a message within what has come");
+        assert!((5..=rest.len()).contains(&length), "a message lies within the received bytes");
         let (message, body) = (&rest[..length], &rest[5..length]);
         if length <= LOG_IN_MAX && tag == tag::AUTHENTICATION {
             drop(Message::parse(&mut BytesMut::from(message)));
@@ -27,13 +27,13 @@ pub fn postgres_messages(data: &[u8]) {
         drop(ServerError::of(body));
         let _rounds = login::iterations(body);
         if let Some(columns) = columns(body) {
-            // A name's end, a type and what is beside it.
+            // A name's terminator, a type and the fixed fields around it.
             assert!(columns.len() <= body.len() / 19);
         }
         row(body);
         rest = &rest[length..];
     }
-    // What is no whole message during a log-in may be one later, and never the other way round.
+    // Bytes that are not a whole message during a log-in may be one later, but not vice versa.
     if matches!(whole(rest, LOG_IN_MAX), Ok(Some(_))) {
         assert!(matches!(whole(rest, MESSAGE_MAX), Ok(Some(_))));
     }
@@ -52,12 +52,12 @@ fn row(body: &[u8]) {
         let kinds = KINDS.map(|kind| push_binary(Some(bytes), kind, &mut rows));
         let oids = [INT8, FLOAT8, TEXT].map(|oid| push_text(Some(bytes), oid, &mut rows));
         let accepted = kinds.iter().chain(&oids).filter(|taken| **taken).count();
-        assert_eq!(rows.len(), accepted, "a value for each cell that is accepted");
+        assert_eq!(rows.len(), accepted, "each accepted cell adds one value");
     }
     assert!(taken <= body.len());
 }
 
-/// A log-in, an answer of rows, an error, and lengths that lie.
+/// A log-in, an answer of rows, an error, and messages with false lengths.
 pub(crate) fn message_seeds() -> Vec<Vec<u8>> {
     let message = |tag: u8, body: &[u8]| {
         let length = (body.len() as u32 + 4).to_be_bytes();

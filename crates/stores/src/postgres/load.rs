@@ -1,7 +1,7 @@
-//! The bulk path: COPY in binary, one message a batch, one round trip.
+//! The bulk path: COPY in binary, one message and one round trip per batch.
 //!
-//! A table whose keys the server counts up is told to count on from what was loaded; loaders of the same
-//! table take turns at that.
+//! If the server generates a table's keys, its sequence is advanced past the loaded keys; loaders of
+//! the same table serialize that step.
 
 use super::protocol::tag;
 use super::session::PostgresSession;
@@ -15,9 +15,9 @@ use syncline_contract::{
     ColumnId, Failure, FailureKind, KeyGivenBy, Kind, Plan, Rows, Stop, Table, TableId, Value,
 };
 
-/// What opens a binary COPY: its signature, no flags, no extension.
+/// The header of a binary COPY: its signature, no flags, no extension.
 const HEADER: &[u8] = b"PGCOPY\n\xff\r\n\0\0\0\0\0\0\0\0\0";
-/// What ends it.
+/// The trailer.
 const TRAILER: i16 = -1;
 
 /// How a table is loaded.
@@ -25,13 +25,13 @@ const TRAILER: i16 = -1;
 pub(super) struct Loading {
     copy: String,
     columns: Vec<Kind>,
-    /// Where the key stands that the server counts up, and what tells it how far it is; `$` stands for
-    /// the highest key.
-    counted: Option<(ColumnId, String)>,
+    /// The generated key column, and the statement that advances its sequence; `$` stands for the
+    /// highest key.
+    generated_key: Option<(ColumnId, String)>,
 }
 
 impl Loading {
-    /// Of each table of a plan.
+    /// One for each table of a plan.
     pub(super) fn of(plan: &Plan, schema: &SchemaName) -> Vec<Loading> {
         let sql = Sql { dialect: &POSTGRES, schema: Some(schema.as_str()) };
         let tables = plan.tables().iter();
@@ -41,7 +41,7 @@ impl Loading {
     fn table(table: &Table, sql: Sql<'_>) -> Loading {
         let name = sql.table_name(table);
         let columns: Vec<_> = table.columns.iter().map(|column| sql.quoted(&column.name)).collect();
-        let counted = (table.key_given_by == KeyGivenBy::Server).then(|| {
+        let generated_key = (table.key_given_by == KeyGivenBy::Server).then(|| {
             let key = table.key[0];
             let sequence = format!(
                 "pg_catalog.pg_get_serial_sequence('{name}', '{}')",
@@ -57,14 +57,14 @@ impl Loading {
         Loading {
             copy: format!("COPY {name} ({}) FROM STDIN (FORMAT binary)", columns.join(", ")),
             columns: table.columns.iter().map(|column| column.kind).collect(),
-            counted,
+            generated_key,
         }
     }
 
-    /// Writes a batch; the reason if a value of it cannot be written.
+    /// Writes a batch; returns the reason if a value cannot be written.
     fn write(&self, batch: &Rows, out: &mut BytesMut) -> Result<(), String> {
-        let said = |error: std::io::Error| error.to_string();
-        frontend::query(&self.copy, out).map_err(said)?;
+        let message = |error: std::io::Error| error.to_string();
+        frontend::query(&self.copy, out).map_err(message)?;
         let mut data = BytesMut::with_capacity(64 * 1024);
         data.put_slice(HEADER);
         for row in batch.iter() {
@@ -74,14 +74,14 @@ impl Loading {
             }
         }
         data.put_i16(TRAILER);
-        frontend::CopyData::new(data.freeze()).map_err(said)?.write(out);
+        frontend::CopyData::new(data.freeze()).map_err(message)?.write(out);
         frontend::copy_done(out);
         Ok(())
     }
 
-    /// What tells the server how far it has counted, if it counts.
+    /// The statement that advances the sequence, if the server generates the keys.
     fn advance(&self, batch: &Rows) -> Option<String> {
-        let (key, advance) = self.counted.as_ref()?;
+        let (key, advance) = self.generated_key.as_ref()?;
         let keys = batch.iter().filter_map(|row| match row.value(key.0) {
             Value::Int(key) => Some(key),
             _ => None,
@@ -95,7 +95,7 @@ fn cell(value: Value<'_>, kind: Kind, data: &mut BytesMut) -> Result<(), String>
         && decimal.scale != scale
     {
         return Err(
-            "a row to be loaded holds a decimal of another scale than its column".to_owned()
+            "a row to load holds a decimal whose scale differs from its column's".to_owned()
         );
     }
     let at = data.len();
@@ -108,7 +108,7 @@ fn cell(value: Value<'_>, kind: Kind, data: &mut BytesMut) -> Result<(), String>
 }
 
 impl PostgresSession {
-    /// Loads a batch of whole rows; committed when it returns.
+    /// Loads a batch of whole rows, which is committed when this returns.
     pub(super) async fn copy(&mut self, table: TableId, batch: &Rows) -> Result<(), Stop> {
         let loading = &self.loads[table.0];
         let out = &mut self.connection.out;
@@ -119,18 +119,18 @@ impl PostgresSession {
         }
         let advance = loading.advance(batch);
         self.connection.flush().await?;
-        self.loaded_so_far().await?;
+        self.read_load_answer().await?;
         if let Some(advance) = advance {
             let written = frontend::query(&advance, &mut self.connection.out);
             written.map_err(|error| Failure::new(FailureKind::Statement, error.to_string()))?;
             self.connection.flush().await?;
-            self.loaded_so_far().await?;
+            self.read_load_answer().await?;
         }
         Ok(())
     }
 
     /// Reads the answer to a simple statement.
-    async fn loaded_so_far(&mut self) -> Result<(), Stop> {
+    async fn read_load_answer(&mut self) -> Result<(), Stop> {
         let mut failed = Ok(());
         loop {
             match self.connection.next().await? {

@@ -1,8 +1,9 @@
-//! The hand-shake: encryption, password, SCRAM with the channel bound to the certificate.
+//! The handshake: encryption, password, SCRAM with channel binding.
 //!
-//! A password goes in clear only to a server whose certificate was verified, or where `cleartext=yes` asks
-//! for it, over an encrypted connection or to this machine. An encryption that verifies nothing ends at
-//! whoever answers. Over an encrypted connection a server that can bind the channel is made to.
+//! A password is sent in clear only to a server whose certificate was verified, or with `cleartext=yes`
+//! over an encrypted connection or to this machine. Encryption without verification does not prove the
+//! identity of the peer. Over an encrypted connection, channel binding is used with every server that
+//! supports it.
 
 use super::protocol::{Connection, ServerLocation, tag};
 use super::settings::LISTING;
@@ -20,11 +21,11 @@ use syncline_contract::{Failure, FailureKind, TargetResult};
 use x509_cert::Certificate;
 use x509_cert::der::Decode;
 
-/// The most iterations of SCRAM: a second or so of work. PostgreSQL's default is 4096.
+/// The maximum number of SCRAM iterations: about a second of work. PostgreSQL's default is 4096.
 const ITERATIONS_MAX: u32 = 1_000_000;
 
 impl Connection {
-    /// From an open stream to a session that is ready.
+    /// From an open stream to a ready session.
     pub(super) async fn log_in(&mut self, place: &ServerLocation) -> TargetResult<()> {
         self.encrypt(place).await?;
         let address = &place.address;
@@ -48,7 +49,7 @@ impl Connection {
         if place.settings.binds_channel && !bound {
             return Err(refused(
                 place,
-                &"channel_binding=require asks for a log-in that is bound to a TLS channel, and this one was \
+                &"channel_binding=require requires a log-in that is bound to the TLS channel, and this one was \
                   not",
             ));
         }
@@ -61,7 +62,7 @@ impl Connection {
                 }
                 tag::READY => return self.note_status(),
                 tag::ERROR => return Err(self.error().outside("log in")),
-                _ => return Err(self.garbled("its greeting")),
+                _ => return Err(self.garbled("at log-in")),
             }
         }
     }
@@ -79,7 +80,7 @@ impl Connection {
         }
         let answer = self.stream.received();
         let can = answer[0] == b'S';
-        // An old server answers with an error; whatever else it is, it is no answer of PostgreSQL's.
+        // An old server answers with an error message; any other byte is not PostgreSQL's.
         if !matches!(answer[0], b'S' | b'N' | b'E') {
             let who = speaker(answer).unwrap_or("another product");
             let what =
@@ -94,7 +95,7 @@ impl Connection {
             return Ok(());
         }
         let what =
-            format!("{} does not encrypt, and tls={} asks for it", place.endpoint, mode.word());
+            format!("{} does not encrypt, and tls={} requires it", place.endpoint, mode.word());
         Err(Failure::new(FailureKind::Limit, what))
     }
 
@@ -112,8 +113,8 @@ impl Connection {
                     if !verified && !consents {
                         return Err(refused(
                             place,
-                            &"it asks for the password in clear; verify who it is by tls=verify-full, or allow \
-                              it, encrypted or on this machine, by cleartext=yes",
+                            &"it requests the password in clear text; verify the server with tls=verify-full, or allow \
+                              it, on an encrypted or local connection, with cleartext=yes",
                         ));
                     }
                     self.password(place, password(place)?.as_bytes()).await?;
@@ -123,7 +124,7 @@ impl Connection {
                     self.password(place, hash.as_bytes()).await?;
                 }
                 Message::AuthenticationSasl(_) => {
-                    // After the kind of log-in the names, each with a zero behind it.
+                    // The names follow the kind of log-in, each terminated by a zero.
                     let names = self.body().get(4..).unwrap_or_default();
                     let names = names.split(|byte| *byte == 0);
                     let mechanisms: Vec<_> =
@@ -133,7 +134,7 @@ impl Connection {
                 _ => {
                     return Err(refused(
                         place,
-                        &"it asks for a log-in that is not built in; there are trust, password, md5 and \
+                        &"it requires an unsupported log-in method; supported are trust, password, md5 and \
                           scram-sha-256",
                     ));
                 }
@@ -147,7 +148,7 @@ impl Connection {
         self.flush().await
     }
 
-    /// True if it was bound to the TLS channel.
+    /// True if the log-in was bound to the TLS channel.
     async fn scram(&mut self, place: &ServerLocation, mechanisms: &[String]) -> TargetResult<bool> {
         let offers = |name: &str| mechanisms.iter().any(|mechanism| mechanism == name);
         let digest = self.stream.certificate().and_then(certificate_digest);
@@ -155,12 +156,13 @@ impl Connection {
             Some(digest) if offers(SCRAM_SHA_256_PLUS) => {
                 (SCRAM_SHA_256_PLUS, ChannelBinding::tls_server_end_point(digest))
             }
-            // Says that it could, so that somebody between who hid the server's offer is found out.
+            // Reports support for channel binding, so that the server detects a third party that
+            // removed its offer.
             Some(_) => (SCRAM_SHA_256, ChannelBinding::unrequested()),
             None => (SCRAM_SHA_256, ChannelBinding::unsupported()),
         };
         if !offers(mechanism) {
-            return Err(refused(place, &"it offers no SCRAM-SHA-256"));
+            return Err(refused(place, &"it does not offer SCRAM-SHA-256"));
         }
         let failed = |error: std::io::Error| refused(place, &error);
         let mut scram = ScramSha256::new(password(place)?.as_bytes(), binding);
@@ -168,19 +170,19 @@ impl Connection {
         first.map_err(failed)?;
         self.flush().await?;
         let Message::AuthenticationSaslContinue(body) = self.authentication().await? else {
-            return Err(self.garbled("its part of SCRAM"));
+            return Err(self.garbled("its SCRAM challenge"));
         };
         if iterations(body.data()).is_none_or(|count| count > ITERATIONS_MAX) {
-            let why = format!("its SCRAM asks for more than {ITERATIONS_MAX} iterations");
+            let why = format!("its SCRAM requires more than {ITERATIONS_MAX} iterations");
             return Err(refused(place, &why));
         }
         scram.update(body.data()).map_err(failed)?;
         frontend::sasl_response(scram.message(), &mut self.out).map_err(failed)?;
         self.flush().await?;
         let Message::AuthenticationSaslFinal(body) = self.authentication().await? else {
-            return Err(self.garbled("its end of SCRAM"));
+            return Err(self.garbled("its SCRAM signature"));
         };
-        // Here the server shows that it knows the password too.
+        // Verifies that the server knows the password too.
         scram.finish(body.data()).map_err(failed)?;
         Ok(mechanism == SCRAM_SHA_256_PLUS)
     }
@@ -197,14 +199,14 @@ impl Connection {
     }
 }
 
-/// The iterations that a server's part of SCRAM asks for; none if it is not of that form.
+/// The iterations that a server's SCRAM challenge requires; `None` if it is malformed.
 pub(super) fn iterations(message: &[u8]) -> Option<u32> {
     let text = str::from_utf8(message).ok()?;
     let count = text.split(',').find_map(|part| part.strip_prefix("i="))?;
     count.parse().ok()
 }
 
-/// The user of the URL, or who runs this program, as the server's own programs do it.
+/// The user of the URL, or else of the environment, as PostgreSQL's own programs choose it.
 pub(super) fn user(address: &Address) -> String {
     let named = address.user.clone();
     named
@@ -216,7 +218,7 @@ pub(super) fn user(address: &Address) -> String {
 fn password(place: &ServerLocation) -> TargetResult<&str> {
     let password = place.address.password.as_ref();
     password.map(crate::server::Password::reveal).ok_or_else(|| {
-        let why = "it asks for a password and there is none; name it in the URL, by password-file=, in the \
+        let why = "it requires a password and none is set; set it in the URL, with password-file=, in the \
                    environment as PGPASSWORD, or in ~/.pgpass";
         let why = match &place.no_password {
             Some(file) => format!("{why} ({file})"),
@@ -226,8 +228,8 @@ fn password(place: &ServerLocation) -> TargetResult<&str> {
     })
 }
 
-/// The digest of a certificate that binds a channel to it: by the digest of its own signature, with
-/// SHA-256 in place of older ones (RFC 5929). None if the signature's is not known.
+/// The hash of a certificate for channel binding: made with the hash of its signature, or SHA-256
+/// instead of older ones (RFC 5929). `None` if the signature algorithm is not known.
 fn certificate_digest(der: &[u8]) -> Option<Vec<u8>> {
     let certificate = Certificate::from_der(der).ok()?;
     let signature = certificate.signature_algorithm.oid.to_string();
@@ -246,6 +248,6 @@ fn certificate_digest(der: &[u8]) -> Option<Vec<u8>> {
 }
 
 fn refused(place: &ServerLocation, why: &dyn std::fmt::Display) -> Failure {
-    let what = format!("{} {}: no log-in: {why}", LISTING.name, place.address);
+    let what = format!("{} {}: cannot log in: {why}", LISTING.name, place.address);
     Failure::new(FailureKind::Limit, what)
 }

@@ -1,4 +1,4 @@
-//! One look at a server that works: no load, nothing changed.
+//! One observation of a server in use: no load, no changes.
 
 use super::control::Control;
 use super::counters::counters;
@@ -8,26 +8,29 @@ use syncline_contract::{Setting, StoreObservation, TargetResult};
 
 const FOLLOWERS: &str = "SELECT coalesce(nullif(application_name, ''), client_addr::text, 'a follower'), \
      state || ', ' || sync_state || ', ' || coalesce(pg_wal_lsn_diff(sent_lsn, replay_lsn)::text, 'an unknown \
-     number of') || ' bytes not replayed, lag of replay ' || coalesce(replay_lag::text, 'not told') \
+     number of') || ' bytes not replayed, lag of replay ' || coalesce(replay_lag::text, 'not reported') \
      FROM pg_stat_replication ORDER BY 1";
 
-/// Looks once.
-pub(super) async fn look(control: &mut Control, met: &Preflight) -> TargetResult<StoreObservation> {
-    // Own commits are counted before the counters are read, which is a transaction too.
+/// Takes one observation.
+pub(super) async fn observe(
+    control: &mut Control,
+    preflight: &Preflight,
+) -> TargetResult<StoreObservation> {
+    // Counted before the counters are read, which is a transaction too.
     let own_commits = control.commits;
-    let counters = counters(control, met.product, met.version_number).await?;
+    let counters = counters(control, preflight.product, preflight.version_number).await?;
     let settings = settings(control).await?;
-    let replication = if met.product.is_postgres {
+    let replication = if preflight.product.is_postgres {
         followers(control).await?
     } else {
-        Err(format!("{} does not tell PostgreSQL's way", met.product.name))
+        Err(format!("{} does not report replication as PostgreSQL does", preflight.product.name))
     };
     Ok(StoreObservation {
-        product: met.product.name.to_owned(),
-        version: met.version.clone(),
-        log_place: met.log_place.clone(),
-        process: met.process,
-        unseen_syncs: met.unseen_syncs,
+        product: preflight.product.name.to_owned(),
+        version: preflight.version.clone(),
+        log_place: preflight.log_place.clone(),
+        process: preflight.process,
+        unseen_syncs: preflight.unseen_syncs,
         counters,
         own_commits,
         settings,
@@ -38,7 +41,7 @@ pub(super) async fn look(control: &mut Control, met: &Preflight) -> TargetResult
 async fn followers(control: &mut Control) -> TargetResult<Result<Vec<Setting>, String>> {
     let rows = match control.try_rows(FOLLOWERS).await? {
         Ok(rows) => rows,
-        Err(error) => return Ok(Err(error.outside("a look at pg_stat_replication").what)),
+        Err(error) => return Ok(Err(error.outside("the query of pg_stat_replication").what)),
     };
     Ok(Ok(rows
         .into_iter()

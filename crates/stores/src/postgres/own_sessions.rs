@@ -1,38 +1,39 @@
-//! Sessions of this program on a database: those of runs in progress, and what programs that have ended
+//! Sessions of this program on a database: those of runs in progress, and those that ended programs
 //! have left.
 //!
 //! A server notices that a client has gone when it next reads from it. A session that waits for a
-//! synchronous standby or for a lock does not read: it outlives its program, and keeps its locks.
+//! synchronous standby or for a lock does not read: it outlives its program and keeps its locks.
 //!
-//! 1. A session is ended only if its program is known to have ended ([`Opener::Ended`]) and it is of the
-//!    role that cleans.
-//! 2. All others are named with what to do, and what they may use is left as it is.
+//! 1. A session is ended only if its program is known to have ended ([`Opener::Ended`]) and it belongs
+//!    to the role that cleans.
+//! 2. All others are named in the error, with what to do, and the schemas that they may use are left
+//!    alone.
 
 use super::control::Control;
 use crate::server::{FAREWELL_LOOKS, Opener, PROGRAM};
 use syncline_contract::{Failure, FailureKind, TargetResult};
 
-/// Looks before sessions are ended: most go by themselves, and the server logs those that were ended.
-const FIRST_LOOKS: usize = 4;
-/// Looks after, for the server to end them.
-const LAST_LOOKS: usize = 40;
+/// Checks before sessions are terminated: most end by themselves, and the server logs each termination.
+const CHECKS_BEFORE: usize = 4;
+/// Checks after the termination, while the server ends them.
+const CHECKS_AFTER: usize = 40;
 /// The most sessions that a refusal names.
 const NAMED_MAX: usize = 5;
 
-/// The condition of a session of this program, by its name.
+/// The SQL condition that selects sessions of this program, by their name.
 pub(super) fn is_own() -> String {
     format!("split_part(application_name, ' ', 1) = '{PROGRAM}'")
 }
 
-/// A session of this program beside the one that asks.
+/// A session of this program other than the one that asks.
 #[derive(Debug)]
 struct OwnSession {
-    /// The server's process of it.
+    /// Its backend process.
     process: String,
     role: String,
     of_own_role: bool,
     opener: Opener,
-    /// What it does, as the end of a sentence about it.
+    /// What it does, as the end of a sentence.
     doing: String,
 }
 
@@ -41,18 +42,18 @@ impl OwnSession {
         self.of_own_role && self.opener == Opener::Ended
     }
 
-    /// As part of a refusal.
+    /// Its description in an error.
     fn described(&self) -> String {
         let OwnSession { process, role, doing, .. } = self;
         let whose = match self.opener {
             Opener::Runs(program) => {
-                format!("of process {program} here, which runs: end that program")
+                format!("of process {program} on this machine, which is running: end that program")
             }
             Opener::Ended => format!(
-                "of a program that has ended: as role {role}, SELECT pg_terminate_backend({process})"
+                "of a program that has ended: as role {role}, run SELECT pg_terminate_backend({process})"
             ),
             Opener::Unknown => format!(
-                "of a program that is not known here: if it has ended, SELECT pg_terminate_backend({process})"
+                "of a program that is not on this machine: if it has ended, run SELECT pg_terminate_backend({process})"
             ),
         };
         format!("session {process} of role {role}, {doing}, is {whose}")
@@ -82,19 +83,19 @@ async fn others(control: &mut Control) -> TargetResult<Vec<OwnSession>> {
     Ok(sessions.collect())
 }
 
-/// What a session in that state does that waits for that.
+/// What a session in that state, with that wait event, does.
 fn doing(state: &str, wait: &str) -> String {
     match (state, wait) {
         ("active", "SyncRep") => "which waits in SyncRep for a synchronous standby".to_owned(),
-        ("active", "") => "which is at work".to_owned(),
+        ("active", "") => "which is active".to_owned(),
         ("active", wait) => format!("which waits in {wait}"),
         ("", _) => "whose state is hidden from this role".to_owned(),
         (state, _) => format!("which is {state}"),
     }
 }
 
-/// True if sessions of ours are open on this database, and still are when those whose clients have gone had
-/// time to end.
+/// True if other sessions of this program stay open on this database even after those whose clients
+/// have gone had time to end.
 pub(super) async fn is_used(control: &mut Control) -> TargetResult<bool> {
     for _ in 0..FAREWELL_LOOKS {
         if others(control).await?.is_empty() {
@@ -105,19 +106,19 @@ pub(super) async fn is_used(control: &mut Control) -> TargetResult<bool> {
     Ok(true)
 }
 
-/// Refuses to remove what a run in progress may work on. Ends the sessions of programs that have ended;
-/// returns what it ended, as a list says it.
+/// Refuses to remove a schema that a run in progress may use. Terminates the sessions of programs that
+/// have ended and returns their descriptions.
 pub(super) async fn refuse_use(control: &mut Control) -> TargetResult<Vec<String>> {
     let mut ended = Vec::new();
-    let mut looks = 0..FAREWELL_LOOKS;
+    let mut checks = 0..FAREWELL_LOOKS;
     let mut sessions = others(control).await?;
-    while !sessions.is_empty() && looks.next().is_some() {
-        if looks.start == FIRST_LOOKS {
+    while !sessions.is_empty() && checks.next().is_some() {
+        if checks.start == CHECKS_BEFORE {
             for session in sessions.iter().filter(|session| session.is_abandoned()) {
                 let OwnSession { process, doing, .. } = session;
                 let end = format!("SELECT pg_terminate_backend({process})");
                 control.rows(&end).await?;
-                looks.end = FAREWELL_LOOKS + LAST_LOOKS;
+                checks.end = FAREWELL_LOOKS + CHECKS_AFTER;
                 ended.push(format!("session {process} of a program that has ended, {doing}"));
             }
         }
@@ -150,7 +151,7 @@ mod tests {
 
     // B.F6
     #[test]
-    fn a_refusal_says_what_each_session_waits_for_and_what_to_do() {
+    fn a_refusal_names_each_sessions_wait_and_the_remedy() {
         let session = |opener, of_own_role| OwnSession {
             process: "77".to_owned(),
             role: "app".to_owned(),
@@ -161,12 +162,15 @@ mod tests {
         let runs = session(Opener::Runs(5), true);
         let (unknown, dead) = (session(Opener::Unknown, true), session(Opener::Ended, false));
         for (session, words) in [
-            (&runs, "of process 5 here, which runs: end that program"),
-            (&unknown, "is not known here: if it has ended, SELECT pg_terminate_backend(77)"),
-            (&dead, "as role app, SELECT pg_terminate_backend(77)"),
+            (&runs, "of process 5 on this machine, which is running: end that program"),
+            (
+                &unknown,
+                "is not on this machine: if it has ended, run SELECT pg_terminate_backend(77)",
+            ),
+            (&dead, "as role app, run SELECT pg_terminate_backend(77)"),
         ] {
-            let said = session.described();
-            assert!(said.contains(words) && said.contains("SyncRep"), "{said}");
+            let text = session.described();
+            assert!(text.contains(words) && text.contains("SyncRep"), "{text}");
             assert!(!session.is_abandoned());
         }
         assert!(session(Opener::Ended, true).is_abandoned());

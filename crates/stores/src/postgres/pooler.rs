@@ -1,23 +1,24 @@
-//! Whether a pooler stands between this program and the server, and whether a session keeps its server
+//! Detects a pooler between this program and the server, and whether a session keeps its server
 //! connection.
 //!
-//! A pooler in transaction mode (`PgBouncer`, Odyssey, pgcat, RDS Proxy) hands a server connection to another
-//! client after each transaction. A `SET` or a prepared statement of ours would stay on a connection that
-//! the application gets next: its search path would name our schema, and its commits might not be durable.
-//! So this is asked before anything is set, and such a pooler is refused.
+//! A pooler in transaction mode (`PgBouncer`, Odyssey, pgcat, RDS Proxy) hands a server connection to
+//! another client after each transaction. A `SET` or a prepared statement of this program would stay on
+//! a connection that the application gets next: its search path would name the managed schema, and its
+//! commits might not be durable. So this check runs before anything is set, and such a pooler is
+//! refused.
 //!
-//! 1. A server names its session's process at log-in (`BackendKeyData`), and `pg_backend_pid()` is the
-//!    same number. A pooler makes up the first: the numbers differ.
-//! 2. Behind a pooler, sessions that are open at once tell its mode: in session mode each keeps a process of
-//!    its own; in transaction mode an idle session's process serves the other one, or the session comes
-//!    back to another process. In statement mode the pooler refuses a transaction.
-//! 3. Nothing is set, and the transactions of these questions only read.
+//! 1. A server names its session's process at log-in (`BackendKeyData`), and `pg_backend_pid()` returns
+//!    the same number. A pooler makes up the first, so the numbers differ.
+//! 2. Behind a pooler, two simultaneous sessions reveal its mode: in session mode each keeps a process
+//!    of its own; in transaction mode an idle session's process serves the other one, or the session
+//!    returns to another process. In statement mode the pooler refuses a transaction.
+//! 3. The check sets nothing, and its transactions only read.
 
 use super::control::Control;
 use super::protocol::ServerLocation;
 use syncline_contract::{Failure, FailureKind, TargetResult};
 
-/// How often the two sessions are compared: a pool of many connections may serve both alike once.
+/// How often the two sessions are compared: a large pool may by chance look like session mode once.
 const ROUNDS: usize = 3;
 
 const PROCESS: &str = "SELECT pg_catalog.pg_backend_pid()";
@@ -46,7 +47,8 @@ pub(super) async fn refuse(place: &ServerLocation, first: &mut Control) -> Targe
     Ok(())
 }
 
-/// True if a session that was served by `own` is served by it `again`, while another one is by `other`.
+/// True if a session that `own` served is served by it `again`, while another session has a process
+/// `other`.
 fn keeps_its_process(own: u64, again: Option<u64>, other: Option<u64>) -> bool {
     again == Some(own) && other.is_some_and(|other| other != own)
 }
@@ -67,7 +69,7 @@ mod tests {
 
     // B.F1
     #[test]
-    fn a_session_that_changes_or_shares_its_process_is_not_its_own() {
+    fn a_session_without_a_process_of_its_own_is_behind_a_transaction_pooler() {
         assert!(keeps_its_process(10, Some(10), Some(11)));
         assert!(!keeps_its_process(10, Some(11), Some(10)), "exchanged");
         assert!(!keeps_its_process(10, Some(11), Some(12)), "another one");

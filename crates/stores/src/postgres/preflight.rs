@@ -1,5 +1,5 @@
-//! What a server is asked first, and what is refused: what a run could harm, and what the settings cannot
-//! honour. Reads only.
+//! The checks before a run: refuses what a run could harm, and settings that the server cannot honour.
+//! Reads only.
 
 use super::connection_limit::{self, FreeConnections};
 use super::control::Control;
@@ -15,47 +15,47 @@ use syncline_contract::{
     Durability, Failure, FailureKind, LogLocation, StoreProcess, TargetResult,
 };
 
-/// What is known of a server once it was asked.
+/// The facts that the checks gathered about a server.
 #[derive(Clone, Debug)]
 pub(super) struct Preflight {
     pub(super) product: &'static Product,
-    /// Its own words.
+    /// As the server reports it.
     pub(super) version: String,
-    /// `150018`; 0 where it does not say.
+    /// `150018`; 0 where it is not reported.
     pub(super) version_number: u64,
     pub(super) process: StoreProcess,
-    /// Why its sync calls are not its syncs.
+    /// Why sync calls do not show its syncs, if they do not.
     pub(super) unseen_syncs: Option<&'static str>,
     pub(super) log_place: LogLocation,
-    /// Where its data goes.
+    /// The location of its data.
     pub(super) data_place: LogLocation,
-    /// By how many bytes its log grows at a time.
+    /// The size of its log segments, by which the log grows.
     pub(super) log_segment_bytes: Option<u64>,
-    /// Why it takes no writes; none if it does.
+    /// Why it refuses writes; `None` if it accepts them.
     pub(super) takes_no_writes: Option<String>,
-    /// Connections that nobody uses, ours for questions taken off; none if it does not say.
+    /// Unused connections, less the one for our own queries; `None` if not reported.
     pub(super) free_connections: Option<FreeConnections>,
     /// Tablespaces outside of the data directory that it may write to.
     pub(super) tablespaces: Vec<LogLocation>,
 }
 
-/// Those who work there beside us: in a transaction, or heard of within the last ten seconds, or hidden
-/// from us.
+/// Counts the sessions of others at work: in a transaction, active within the last ten seconds, or
+/// hidden from this role.
 const WORKING: &str = "SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend' \
      AND pid <> pg_backend_pid() AND split_part(application_name, ' ', 1) <> 'syncline' AND (state IS NULL OR state <> 'idle' \
      OR state_change > clock_timestamp() - interval '10 seconds')";
-/// The standbys that a commit can wait for, and those whose state is hidden from us.
+/// Counts the standbys that a commit can wait for, and those whose state is hidden from this role.
 const STANDBYS: &str = "SELECT count(*) FROM pg_catalog.pg_stat_replication \
      WHERE sync_state IS NULL OR sync_state IN ('sync', 'quorum')";
-/// Log segments have had a size of their own since PostgreSQL 11.
+/// The segment size is configurable since PostgreSQL 11.
 const SEGMENT_BYTES: &str = "SELECT setting FROM pg_settings WHERE name = 'wal_segment_size'";
-/// The tablespaces in which tables of ours and temporary files may be.
+/// The tablespaces that may hold managed tables and temporary files.
 const TABLESPACES: &str = "SELECT pg_tablespace_location(t.oid) FROM pg_tablespace t WHERE \
      pg_tablespace_location(t.oid) <> '' AND (t.oid = (SELECT dattablespace FROM pg_database WHERE datname = \
      current_database()) OR t.spcname = current_setting('default_tablespace') OR t.spcname = ANY \
      (regexp_split_to_array(translate(current_setting('temp_tablespaces'), '\"', ''), '\\s*,\\s*')))";
 
-/// Asks.
+/// Runs the checks.
 pub(super) async fn meet(place: &ServerLocation) -> TargetResult<Preflight> {
     let mut control = Control::open(place).await?;
     let version = control.text("SELECT version()").await?;
@@ -68,7 +68,7 @@ pub(super) async fn meet(place: &ServerLocation) -> TargetResult<Preflight> {
     let (log_place, data_place) = if product.is_postgres {
         places(place, &mut control, process).await?
     } else {
-        let nowhere = format!("{} does not say where its log is", product.name);
+        let nowhere = format!("{} does not report where its log is", product.name);
         let nowhere = LogLocation::Nowhere(nowhere);
         (nowhere.clone(), nowhere)
     };
@@ -111,8 +111,8 @@ pub(super) async fn meet(place: &ServerLocation) -> TargetResult<Preflight> {
     })
 }
 
-/// The postmaster: the process that answers there, if it is the parent of our own backend. What listens on
-/// the port may be a forwarder, such as `docker-proxy`, `ssh -L` or a pooler.
+/// The postmaster: the process that listens there, if it is the parent of our own backend. The listener
+/// may be a forwarder instead, such as `docker-proxy`, `ssh -L` or a pooler.
 async fn process(
     place: &ServerLocation,
     control: &mut Control,
@@ -137,7 +137,7 @@ async fn process(
     })
 }
 
-/// Why the sync calls of a server with that `wal_sync_method` are not its syncs; none if they are.
+/// Why sync calls do not show the syncs of a server with that `wal_sync_method`; `None` if they do.
 fn unseen_syncs(wal_sync_method: &str) -> Option<&'static str> {
     match wal_sync_method {
         "open_datasync" => Some(
@@ -152,13 +152,13 @@ fn unseen_syncs(wal_sync_method: &str) -> Option<&'static str> {
     }
 }
 
-/// Where its log and its data go.
+/// The locations of its log and its data.
 async fn places(
     place: &ServerLocation,
     control: &mut Control,
     process: StoreProcess,
 ) -> TargetResult<(LogLocation, LogLocation)> {
-    // Only who may read all settings is told.
+    // Only roles that may read all settings can see this one.
     match control.try_rows("SHOW data_directory").await? {
         Ok(rows) => {
             let directory = rows.into_iter().flatten().flatten().next().unwrap_or_default();
@@ -177,7 +177,7 @@ async fn places(
     }
 }
 
-/// The tablespaces that a run may write to, by the server's word.
+/// The tablespaces that a run may write to, as the server reports them.
 async fn tablespaces(
     place: &ServerLocation,
     control: &mut Control,
@@ -193,7 +193,7 @@ async fn tablespaces(
     Ok(places.collect())
 }
 
-/// Why a session as ours takes no writes.
+/// Why our sessions cannot write.
 async fn takes_no_writes(
     place: &ServerLocation,
     control: &mut Control,
@@ -201,13 +201,13 @@ async fn takes_no_writes(
     let address = &place.address;
     if control.text("SELECT pg_is_in_recovery()").await? == "t" {
         return Ok(Some(format!(
-            "{address} follows another server (a standby) and takes no writes: run on its primary; a workload \
-             that only reads runs here with --reuse on rows that a run on the primary has kept"
+            "{address} is a standby of another server and accepts no writes: run on its primary; a workload \
+             that only reads can run here with --reuse on rows that a run on the primary kept"
         )));
     }
     Ok((control.text("SHOW transaction_read_only").await? == "on").then(|| {
         format!(
-            "sessions of {} on {address} are read-only (default_transaction_read_only=on) and take no writes: turn it \
+            "sessions of {} on {address} are read-only (default_transaction_read_only=on) and accept no writes: turn it \
              off for that role, or run a workload that only reads with --reuse on kept rows",
             place.user
         )
@@ -220,33 +220,33 @@ async fn refuse_workers(place: &ServerLocation, control: &mut Control) -> Target
         return Ok(());
     }
     let what = format!(
-        "{} at work on {}, which a run would disturb; wait for them, or {LIVE}",
+        "{} active on {}, which a run would disturb; wait for them, or {LIVE}",
         counted(working, "other session"),
         place.address
     );
     Err(Failure::new(FailureKind::Limit, what))
 }
 
-/// A word that the whole server would have to honour and does not.
+/// Refuses a durability that the whole server's settings cannot provide.
 async fn refuse_settings(place: &ServerLocation, control: &mut Control) -> TargetResult<()> {
     let fsync = control.text("SHOW fsync").await? == "on";
     let full_pages = control.text("SHOW full_page_writes").await? == "on";
     let why = match place.settings.durability {
         Durability::Data | Durability::Full if !fsync => {
-            "the server runs with fsync=off, so nothing of it survives a power cut; ask for os or none, or \
+            "the server runs with fsync=off, so it loses data in a power loss; use durability=os or none, or \
              start it with fsync=on"
         }
         Durability::Data | Durability::Full if !full_pages => {
-            "the server runs with full_page_writes=off, so a page that a crash tears cannot be mended; ask \
-             for os or none, or start it with full_page_writes=on"
+            "the server runs with full_page_writes=off, so a page torn by a crash cannot be repaired; use \
+             durability=os or none, or start it with full_page_writes=on"
         }
         Durability::Full if !syncs_metadata(&control.text("SHOW wal_sync_method").await?) => {
-            "its wal_sync_method syncs the data of its log alone; ask for data, or start it with \
+            "its wal_sync_method syncs only the data of its log; use durability=data, or start it with \
              wal_sync_method=fsync"
         }
         Durability::Os if fsync && full_pages => {
-            "the server runs with fsync=on, and a session cannot turn off the sync alone: ask for data, or \
-             for none (synchronous_commit=off), or start it with fsync=off"
+            "the server runs with fsync=on, and a session cannot turn off only the sync: use durability=data, or \
+             none (synchronous_commit=off), or start it with fsync=off"
         }
         _ => return Ok(()),
     };
@@ -258,15 +258,15 @@ async fn refuse_settings(place: &ServerLocation, control: &mut Control) -> Targe
     Err(Failure::new(FailureKind::Limit, what))
 }
 
-/// A server whose commits wait for a standby that is not there: ours would wait for ever, those of our own
-/// tables among them.
+/// Refuses a server whose commits wait for a standby that is not connected: our commits would wait for
+/// ever, even those that create the managed tables.
 async fn refuse_missing_standby(place: &ServerLocation, control: &mut Control) -> TargetResult<()> {
     let names = control.text("SHOW synchronous_standby_names").await?;
     let waits = control.text("SHOW synchronous_commit").await?;
     if names.is_empty() || matches!(waits.as_str(), "off" | "local") {
         return Ok(());
     }
-    // Without the right to read all statistics the state of each is null, and nothing is known.
+    // Without the right to read all statistics, each state is null and nothing is known.
     if control.number(STANDBYS).await?.is_none_or(|count| count > 0) {
         return Ok(());
     }
@@ -278,7 +278,7 @@ async fn refuse_missing_standby(place: &ServerLocation, control: &mut Control) -
     Err(Failure::new(FailureKind::Limit, what))
 }
 
-/// True if the server syncs its log with all metadata.
+/// True if the server also syncs the metadata of its log.
 pub(super) fn syncs_metadata(wal_sync_method: &str) -> bool {
     matches!(wal_sync_method, "fsync" | "fsync_writethrough" | "open_sync")
 }
@@ -289,7 +289,7 @@ mod tests {
 
     // B.F3
     #[test]
-    fn a_log_that_is_synced_by_its_writes_makes_no_sync_calls() {
+    fn a_log_opened_with_o_sync_makes_no_sync_calls() {
         for method in ["open_datasync", "open_sync"] {
             assert!(unseen_syncs(method).unwrap().contains(method));
         }

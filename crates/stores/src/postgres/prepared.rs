@@ -1,11 +1,11 @@
-//! A plan's operations, prepared once a session, and what their answers are held to.
+//! A plan's operations, prepared once per session, and the checks of their answers.
 //!
-//! The plan's own operations take and give binary values of the plan's kinds, to which the server's types
-//! are held when they are prepared. A user's statement takes and gives text, and may name tables that it
-//! makes itself first: one that cannot be prepared yet goes as its text until it can.
+//! The plan's own operations exchange binary values of the plan's kinds; preparing them checks the
+//! server's types against those kinds. A user's statement exchanges text, and may name tables that it
+//! creates itself first: one that cannot be prepared yet is sent as text until it can.
 //!
-//! With [`Protocol::Extended`] and [`Protocol::Simple`] nothing is prepared at all: every operation, and
-//! what begins and ends transactions, goes as its text each time; by the latter a user's statement is a
+//! With [`Protocol::Extended`] and [`Protocol::Simple`] nothing is prepared: every operation, and
+//! BEGIN, COMMIT and ROLLBACK, is sent as text each time; with the latter a user's statement is a
 //! request of its own.
 
 use super::control::cells;
@@ -23,29 +23,29 @@ use syncline_contract::{
     Value,
 };
 
-/// How many rows a write must have changed.
+/// How many rows a write must change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Changes {
-    /// One, or the workload is wrong.
+    /// Exactly one; anything else is an error of the workload.
     One,
-    /// As many as there were.
+    /// Any number.
     Any,
 }
 
 /// How an operation is sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Sends {
-    /// By its name on the server.
+enum SendMode {
+    /// By the name of its prepared statement.
     Named,
-    /// As its text until it can be prepared.
-    Late,
-    /// As its text each time.
+    /// As text until it can be prepared.
+    TextUntilPrepared,
+    /// As text each time.
     AsText,
-    /// In a text of many.
+    /// As part of a simple query.
     Simple,
 }
 
-/// What the server says of a column of an answer.
+/// A column of an answer, as the server describes it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct ServerColumn {
     pub(super) name: String,
@@ -59,18 +59,18 @@ pub(super) struct Prepared {
     pub(super) name: String,
     /// Its name on the server; empty if it is not prepared.
     statement: String,
-    sends: Sends,
+    send_mode: SendMode,
     text: String,
     parameters: Vec<Kind>,
     answer: Vec<Kind>,
-    /// True if it answers rows to the client.
+    /// True if it returns rows to the client.
     pub(super) answers: bool,
     changes: Changes,
-    /// True if a user brought it: texts both ways.
+    /// True if it is a user's statement: text both ways.
     users: bool,
-    /// Of a user's statement, as the server said last.
+    /// The columns of a user's statement, as last described by the server.
     pub(super) columns: Vec<ServerColumn>,
-    /// The message that said it.
+    /// The message that described them.
     described: Vec<u8>,
 }
 
@@ -87,19 +87,19 @@ impl Prepared {
             Action::Statement { .. } => (Changes::Any, true),
             _ => (Changes::Any, false),
         };
-        let sends = match (plan.protocol, users) {
-            (Protocol::Prepared, _) => Sends::Named,
-            (Protocol::Simple, true) => Sends::Simple,
-            (Protocol::Extended | Protocol::Simple, _) => Sends::AsText,
+        let send_mode = match (plan.protocol, users) {
+            (Protocol::Prepared, _) => SendMode::Named,
+            (Protocol::Simple, true) => SendMode::Simple,
+            (Protocol::Extended | Protocol::Simple, _) => SendMode::AsText,
         };
-        let statement = match sends {
-            Sends::Named => format!("o{}", id.0),
+        let statement = match send_mode {
+            SendMode::Named => format!("o{}", id.0),
             _ => String::new(),
         };
         Prepared {
             name: operation.name.to_string(),
             statement,
-            sends,
+            send_mode,
             text: sql.statement(plan, action).text,
             parameters: kinds(plan.parameters(action)),
             answer: kinds(plan.answer(action)),
@@ -111,15 +111,15 @@ impl Prepared {
         }
     }
 
-    /// True if it goes as its text until it can be prepared.
+    /// True if it is sent as text until it can be prepared.
     pub(super) fn is_late(&self) -> bool {
-        self.sends == Sends::Late
+        self.send_mode == SendMode::TextUntilPrepared
     }
 
-    /// True if it goes in a text of many.
+    /// True if it is sent as part of a simple query.
     #[inline]
     pub(super) fn is_simple(&self) -> bool {
-        self.sends == Sends::Simple
+        self.send_mode == SendMode::Simple
     }
 
     fn write_parse(&self, out: &mut BytesMut) -> io::Result<()> {
@@ -133,7 +133,7 @@ impl Prepared {
         frontend::describe(b'S', &self.statement, out)
     }
 
-    /// Takes what the server says of the columns of an answer; false if it cannot be understood.
+    /// Decodes the server's description of the columns of an answer; false if it is malformed.
     pub(super) fn describe(&mut self, body: &[u8]) -> bool {
         if self.described == body {
             return true;
@@ -147,7 +147,7 @@ impl Prepared {
         true
     }
 
-    /// Writes what executes it. What cannot be written leaves nothing behind.
+    /// Writes the messages that execute it. On an error, nothing is written.
     #[inline]
     pub(super) fn write(
         &self,
@@ -156,22 +156,22 @@ impl Prepared {
         out: &mut BytesMut,
     ) -> Result<(), Stop> {
         if self.has_other_scale(values) {
-            return Err(self.refused(id, "was given a decimal of another scale"));
+            return Err(self.refused(id, "received a decimal whose scale differs from the plan's"));
         }
         let before = out.len();
         let written = self.try_write(values, out);
         written.map_err(|why| {
             out.truncate(before);
-            self.refused(id, &format!("was given a value that cannot be sent: {why}"))
+            self.refused(id, &format!("received a value that cannot be sent: {why}"))
         })
     }
 
     #[inline]
     fn try_write(&self, values: &[Value<'_>], out: &mut BytesMut) -> Result<(), String> {
-        let said = |error: io::Error| error.to_string();
+        let message = |error: io::Error| error.to_string();
         let as_text = self.statement.is_empty();
         if as_text {
-            self.write_parse(out).map_err(said)?;
+            self.write_parse(out).map_err(message)?;
         }
         let given = values.iter().copied();
         let bound = if self.users {
@@ -184,9 +184,9 @@ impl Prepared {
             frontend::BindError::Serialization(error) => error.to_string(),
         })?;
         if as_text && self.users {
-            frontend::describe(b'P', "", out).map_err(said)?;
+            frontend::describe(b'P', "", out).map_err(message)?;
         }
-        frontend::execute("", 0, out).map_err(said)
+        frontend::execute("", 0, out).map_err(message)
     }
 
     #[inline]
@@ -198,12 +198,12 @@ impl Prepared {
             })
     }
 
-    /// The columns of an answer.
+    /// The number of columns of an answer.
     pub(super) fn width(&self) -> usize {
         if self.users { self.columns.len() } else { self.answer.len() }
     }
 
-    /// Adds a row of an answer; false if it is not what was prepared.
+    /// Adds a row of an answer; false if it does not match the prepared types.
     #[inline]
     pub(super) fn push(&self, body: &[u8], rows: &mut Rows) -> bool {
         let Some(mut cells) = cells(body) else {
@@ -237,13 +237,13 @@ impl Prepared {
         }
     }
 
-    /// Holds the tag of a finished command (`UPDATE 1`) to what the operation promises.
+    /// Checks the tag of a finished command (`UPDATE 1`) against what the operation promises.
     #[inline]
     pub(super) fn check(&self, id: OperationId, command: &[u8]) -> Result<(), Stop> {
         if self.changes == Changes::Any || ends_in_one(command) {
             return Ok(());
         }
-        Err(self.refused(id, "changed no row where its key names one, or several"))
+        Err(self.refused(id, "changed no row or several rows where its key identifies one"))
     }
 
     #[cold]
@@ -252,7 +252,7 @@ impl Prepared {
         Failure::new(FailureKind::Statement, what).in_operation(id).into()
     }
 
-    /// Holds the columns that the server says to those of the plan.
+    /// Checks the columns that the server describes against those of the plan.
     fn accept(&mut self, columns: Vec<ServerColumn>) -> TargetResult<()> {
         if self.users {
             self.columns = columns;
@@ -267,20 +267,20 @@ impl Prepared {
             return Ok(());
         }
         let what = format!(
-            "operation \"{}\" answers other types than the plan declares: {columns:?}",
+            "operation \"{}\" returns other types than the plan declares: {columns:?}",
             self.name
         );
         Err(Failure::new(FailureKind::Statement, what))
     }
 }
 
-/// True of `UPDATE 1` and `INSERT 0 1`, with the zero that ends them.
+/// True for `UPDATE 1` and `INSERT 0 1`, with the terminating zero.
 #[inline]
 fn ends_in_one(command: &[u8]) -> bool {
     command.ends_with(b" 1\0")
 }
 
-/// What begins and ends transactions.
+/// The statements that begin and end transactions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Bound {
     Begin,
@@ -291,7 +291,7 @@ pub(super) enum Bound {
 impl Bound {
     const ALL: [Bound; 3] = [Bound::Begin, Bound::Commit, Bound::Rollback];
 
-    /// As it is sent, and as the server says that it was done.
+    /// The statement, which is also the server's completion tag.
     pub(super) fn word(self) -> &'static str {
         match self {
             Bound::Begin => "BEGIN",
@@ -300,7 +300,7 @@ impl Bound {
         }
     }
 
-    /// Writes what executes it: by its name, if it is prepared, or as its text.
+    /// Writes the messages that execute it: by name if it is prepared, or as text.
     #[inline]
     pub(super) fn write(self, is_prepared: bool, out: &mut BytesMut) -> io::Result<()> {
         let none: [Value<'_>; 0] = [];
@@ -319,11 +319,11 @@ impl Bound {
     }
 }
 
-/// Prepares every operation of a plan, and what begins and ends transactions, in one round trip; nothing,
-/// if the plan's protocol prepares nothing.
+/// Prepares every operation of a plan, and BEGIN, COMMIT and ROLLBACK, in one round trip; nothing if
+/// the plan's protocol does not prepare.
 ///
-/// The server counts each stretch as a commit, so that what must hold goes in one: a client that comes
-/// shall not look like dozens of transactions. A user's statement may fail alone, and has its own.
+/// The server counts each Sync as a commit, so all required statements share one: a connecting client
+/// shall not look like dozens of transactions. A user's statement may fail alone and has its own Sync.
 pub(super) async fn prepare(
     connection: &mut Connection,
     plan: &Plan,
@@ -358,14 +358,14 @@ pub(super) async fn prepare(
     Ok(all)
 }
 
-/// Prepares a user's statement that has gone as its text so far.
+/// Prepares a user's statement that was sent as text so far.
 pub(super) async fn prepare_late(
     connection: &mut Connection,
     id: OperationId,
     one: &mut Prepared,
 ) -> TargetResult<()> {
     one.statement = format!("o{}", id.0);
-    one.sends = Sends::Named;
+    one.send_mode = SendMode::Named;
     let unwritten = |error: io::Error| Failure::new(FailureKind::Statement, error.to_string());
     let written = one.write_description(&mut connection.out);
     written.map_err(unwritten)?;
@@ -374,8 +374,9 @@ pub(super) async fn prepare_late(
     prepared(connection, 0, [one]).await
 }
 
-/// Takes the answers to a stretch up to its readiness: to so many bounds, then to operations in the order
-/// in which they were written. After an error the server answers nothing more of it.
+/// Reads the answers up to the next `ReadyForQuery`: first to `bounds` statements of [`Bound`], then to
+/// operations in the order in which they were written. After an error the server skips the rest up to
+/// the Sync.
 async fn prepared<'p>(
     connection: &mut Connection,
     mut bounds: usize,
@@ -387,7 +388,7 @@ async fn prepared<'p>(
         match connection.next().await? {
             tag::PARSE_COMPLETE => bounds = bounds.saturating_sub(1),
             tag::PARAMETERS => {}
-            // The last answer to each operation.
+            // The last message for an operation.
             tag::NO_DATA => {
                 operations.next();
             }
@@ -405,7 +406,7 @@ async fn prepared<'p>(
                 match one {
                     Some(one) if one.users && error.code == NO_TABLE => {
                         one.statement.clear();
-                        one.sends = Sends::Late;
+                        one.send_mode = SendMode::TextUntilPrepared;
                     }
                     Some(one) => {
                         let doing = format!("operation \"{}\": {}", one.name, one.text);
@@ -426,9 +427,9 @@ async fn prepared<'p>(
     }
 }
 
-/// The columns that the server says of an answer.
+/// Decodes the description of the columns of an answer.
 pub(super) fn columns(body: &[u8]) -> Option<Vec<ServerColumn>> {
-    /// Table, number in it; then the type; then length, modifier, format.
+    /// The table and the column's number in it precede the type; length, modifier and format follow it.
     const BEFORE: usize = 6;
     const AFTER: usize = 8;
     let (count, mut rest) = body.split_first_chunk::<2>()?;
@@ -461,7 +462,7 @@ mod tests {
     }
 
     #[test]
-    fn one_row_is_told_from_none_and_from_many() {
+    fn one_changed_row_is_distinguished_from_none_and_many() {
         assert!(ends_in_one(b"UPDATE 1\0") && ends_in_one(b"INSERT 0 1\0"));
         for other in [&b"UPDATE 0\0"[..], b"DELETE 11\0", b"UPDATE 10\0", b"", b"1\0"] {
             assert!(!ends_in_one(other));
@@ -470,7 +471,7 @@ mod tests {
 
     // A.E6
     #[test]
-    fn hostile_messages_are_read_or_refused_and_never_beyond_their_end() {
+    fn hostile_messages_never_cause_a_read_beyond_their_end() {
         use crate::postgres::control::cells;
         use crate::postgres::failure::ServerError;
         let mut random = fastrand::Rng::with_seed(23);

@@ -1,9 +1,8 @@
-//! A connection: messages out by the codec crate, messages in by their tags.
+//! A connection: messages are encoded by the codec crate and decoded by their tags.
 //!
-//! What is to be sent is written into `out` and goes with [`Connection::flush`]. What comes is looked at
-//! in place: [`Connection::next`] waits for a whole message and lends it by [`Connection::body`] until the
-//! one after it. Notices and changes of parameters are passed over; a server that says why it ends the
-//! connection is believed.
+//! Outgoing messages are written into `out` and sent by [`Connection::flush`]. Incoming messages are
+//! decoded in place: [`Connection::next`] waits for a whole message, which [`Connection::body`] borrows
+//! until the next call. Notices and parameter changes are skipped.
 
 use super::failure::ServerError;
 use super::settings::Settings;
@@ -15,7 +14,7 @@ use postgres_protocol::message::frontend;
 use std::ops::Range;
 use syncline_contract::{Failure, FailureKind, TargetResult};
 
-/// The longest message of a log-in, and of an answer.
+/// The maximum length of a message, in bytes: during a log-in, and of an answer.
 pub(super) const LOG_IN_MAX: usize = 64 << 10;
 pub(super) const MESSAGE_MAX: usize = 64 << 20;
 
@@ -39,32 +38,32 @@ pub(super) mod tag {
     pub(crate) const ROWS: u8 = b'T';
 }
 
-/// How far a session is in a transaction, by the server's word when it is ready.
+/// The transaction status of a session, as `ReadyForQuery` reports it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Status {
-    /// In none.
+    /// In no transaction.
     Idle,
-    /// In one that goes on.
+    /// In an open transaction.
     Open,
-    /// In one that has failed and waits for its end.
+    /// In a failed transaction that must be rolled back.
     Failed,
 }
 
-/// Where a server is and how it is spoken to; what all connections of a target share.
+/// The address of a server and how to connect to it; shared by all connections of a target.
 #[derive(Debug)]
 pub(super) struct ServerLocation {
     pub(super) address: Address,
     pub(super) endpoint: Endpoint,
     pub(super) settings: Settings,
     pub(super) tls: Tls,
-    /// As whom sessions log in.
+    /// The role that sessions log in as.
     pub(super) user: String,
-    /// Why a file of passwords gave none, if one was there.
+    /// Why a password file provided no password, if there is such a file.
     pub(super) no_password: Option<String>,
 }
 
 impl ServerLocation {
-    /// The host's name, to which a certificate is held.
+    /// The host name that a certificate is verified against.
     pub(super) fn host(&self) -> &str {
         match &self.address.host {
             Host::Tcp(host, _) => host,
@@ -73,20 +72,20 @@ impl ServerLocation {
     }
 }
 
-/// See the module.
+/// A connection to a server, blocking or on a poller.
 #[derive(Debug)]
 pub(super) struct Connection {
     pub(super) stream: Stream,
     pub(super) out: BytesMut,
-    /// By the server's last word.
+    /// As the last `ReadyForQuery` reported it.
     pub(super) status: Status,
     /// The process that serves the session, as the server named it at log-in.
     pub(super) process_at_login: Option<u64>,
-    /// The length of the message that is lent.
-    lent: usize,
-    /// The longest message that is taken now.
-    longest: usize,
-    /// Nothing can be asked any more: the connection is lost, or is of no use.
+    /// The length of the current message, which [`Connection::body`] borrows.
+    current_len: usize,
+    /// The maximum message length in the current phase.
+    message_max: usize,
+    /// No further request is possible: the connection is lost or unusable.
     pub(super) broken: bool,
 }
 
@@ -103,13 +102,13 @@ impl Connection {
             out: BytesMut::with_capacity(4 * 1024),
             status: Status::Idle,
             process_at_login: None,
-            lent: 0,
-            longest: LOG_IN_MAX,
+            current_len: 0,
+            message_max: LOG_IN_MAX,
             broken: false,
         };
         let logged_in = connection.log_in(place).await;
         logged_in.map_err(|failure| at_login(failure, "PostgreSQL"))?;
-        connection.longest = MESSAGE_MAX;
+        connection.message_max = MESSAGE_MAX;
         connection.stream.limit(None);
         Ok(connection)
     }
@@ -123,23 +122,23 @@ impl Connection {
         self.noted(flushed)
     }
 
-    /// Sends a part of what was written, which stays written.
+    /// Sends a part of what was written, and leaves it in the buffer.
     pub(super) async fn flush_part(&mut self, part: Range<usize>) -> TargetResult<()> {
         self.stream.queue().extend_from_slice(&self.out[part]);
         let flushed = self.stream.flush().await;
         self.noted(flushed)
     }
 
-    /// Waits for the next message and gives its tag.
+    /// Waits for the next message and returns its tag.
     #[inline]
     pub(super) async fn next(&mut self) -> TargetResult<u8> {
         loop {
-            self.stream.consume(std::mem::take(&mut self.lent));
+            self.stream.consume(std::mem::take(&mut self.current_len));
             let tag = loop {
-                let first = whole(self.stream.received(), self.longest);
+                let first = whole(self.stream.received(), self.message_max);
                 self.broken |= first.is_err();
                 if let Some((tag, length)) = first? {
-                    self.lent = length;
+                    self.current_len = length;
                     break tag;
                 }
                 let filled = self.stream.fill().await;
@@ -151,7 +150,7 @@ impl Connection {
         }
     }
 
-    /// Reads the answer to simple statements whose rows nobody wants.
+    /// Reads the answer to simple statements and discards their rows.
     pub(super) async fn done(&mut self, doing: &str) -> TargetResult<()> {
         let mut failed = Ok(());
         loop {
@@ -171,29 +170,29 @@ impl Connection {
         }
     }
 
-    /// What stands in the message that came last.
+    /// The body of the current message.
     #[inline]
     pub(super) fn body(&self) -> &[u8] {
-        &self.stream.received()[5..self.lent]
+        &self.stream.received()[5..self.current_len]
     }
 
-    /// The message that came last, as it stands on the wire.
+    /// The current message with its tag and length.
     pub(super) fn message(&self) -> &[u8] {
-        &self.stream.received()[..self.lent]
+        &self.stream.received()[..self.current_len]
     }
 
-    /// Takes the server's word how far it is in a transaction, from the message that came last.
+    /// Sets the transaction status from the current message.
     pub(super) fn note_status(&mut self) -> TargetResult<()> {
         self.status = match self.body() {
             [b'I'] => Status::Idle,
             [b'T'] => Status::Open,
             [b'E'] => Status::Failed,
-            _ => return Err(self.garbled("its readiness")),
+            _ => return Err(self.garbled("the transaction status")),
         };
         Ok(())
     }
 
-    /// The error that came last. One that ends the connection leaves it broken.
+    /// Decodes the current message as an error. One that ends the connection leaves it broken.
     #[cold]
     pub(super) fn error(&mut self) -> ServerError {
         let error = ServerError::of(self.body());
@@ -201,7 +200,7 @@ impl Connection {
         error
     }
 
-    /// A failure for a message that makes no sense here.
+    /// A failure for a message that is not valid here.
     #[cold]
     pub(super) fn garbled(&mut self, what: &str) -> Failure {
         self.broken = true;
@@ -216,7 +215,7 @@ impl Connection {
 }
 
 impl Drop for Connection {
-    /// Says farewell, so that a server need not write to its log that it lost somebody.
+    /// Sends Terminate, so that the server does not log a lost connection.
     fn drop(&mut self) {
         if !self.broken {
             self.out.clear();
@@ -228,27 +227,28 @@ impl Drop for Connection {
 }
 
 #[cold]
-fn too_long(length: usize, longest: usize) -> Failure {
+fn too_long(length: usize, message_max: usize) -> Failure {
     let what = format!(
-        "the server announces a message of {length} bytes, and {longest} are taken here: it is none of \
-         PostgreSQL's protocol, or an answer larger than this program reads"
+        "the server announces a message of {length} bytes, more than the maximum of {message_max}: it does not speak \
+         PostgreSQL's protocol, or the answer is larger than this program reads"
     );
     Failure::new(FailureKind::Connection, what)
 }
 
-/// The tag and length of the first message, if it is there as a whole.
+/// The tag and length of the first message, if it is complete.
 #[inline]
-pub(super) fn whole(received: &[u8], longest: usize) -> TargetResult<Option<(u8, usize)>> {
+pub(super) fn whole(received: &[u8], message_max: usize) -> TargetResult<Option<(u8, usize)>> {
     let header = Header::parse(received).map_err(|error| {
-        let what = format!("the server's answer is no message: {error}");
+        let what =
+            format!("the server's answer is not a message of PostgreSQL's protocol: {error}");
         Failure::new(FailureKind::Connection, what)
     })?;
     let Some(header) = header else {
         return Ok(None);
     };
     let length = header.len() as usize + 1;
-    if length > longest {
-        return Err(too_long(length, longest));
+    if length > message_max {
+        return Err(too_long(length, message_max));
     }
     Ok((received.len() >= length).then_some((header.tag(), length)))
 }

@@ -1,4 +1,4 @@
-//! Durability and isolation, read back on a session that is set as the clients' are.
+//! Durability and isolation, read back in a session with the clients' settings.
 
 use super::control::Control;
 use super::preflight::{Preflight, syncs_metadata};
@@ -9,7 +9,7 @@ use syncline_contract::{
     Durability, Failure, FailureKind, Isolation, ReportedSettings, Setting, TargetResult,
 };
 
-/// Settings that bear on speed or safety.
+/// Settings that affect speed or safety.
 const SETTINGS: &str = "SELECT name, setting || coalesce(' ' || unit, '') FROM pg_settings WHERE name IN \
      ('fsync', 'synchronous_commit', 'full_page_writes', 'wal_sync_method', 'synchronous_standby_names', \
      'wal_level', 'wal_compression', 'commit_delay', 'commit_siblings', 'wal_writer_delay', \
@@ -18,7 +18,7 @@ const SETTINGS: &str = "SELECT name, setting || coalesce(' ' || unit, '') FROM p
      'default_transaction_isolation', 'lock_timeout', 'deadlock_timeout', 'track_wal_io_timing', \
      'data_directory') ORDER BY name";
 
-/// The settings that bear on the speed and safety of commits, as a session is told them.
+/// The settings that affect the speed and safety of commits, as a session sees them.
 pub(super) async fn settings(control: &mut Control) -> TargetResult<Vec<Setting>> {
     let rows = control.rows(SETTINGS).await?;
     Ok(rows
@@ -34,14 +34,14 @@ pub(super) async fn settings(control: &mut Control) -> TargetResult<Vec<Setting>
         .collect())
 }
 
-/// What is in force; fails if it is not what the URL asks for.
+/// The settings in force; fails if they differ from what the URL requires.
 pub(super) async fn evidence(
     place: &ServerLocation,
-    met: &Preflight,
+    preflight: &Preflight,
     schema: &SchemaName,
 ) -> TargetResult<ReportedSettings> {
     let mut control = Control::open(place).await?;
-    for statement in place.settings.session(schema, Names::Ours) {
+    for statement in place.settings.session(schema, Names::Managed) {
         control.run(&statement).await?;
     }
     let isolation = control.text("SHOW default_transaction_isolation").await?;
@@ -49,28 +49,28 @@ pub(super) async fn evidence(
     let asked = place.settings.isolation;
     if asked.is_some_and(|asked| asked != isolation) {
         let what = format!(
-            "{} was asked for another isolation and says {}",
-            met.product.name,
+            "{} reports isolation {} instead of the one that the URL sets",
+            preflight.product.name,
             isolation.words()
         );
         return Err(Failure::new(FailureKind::Statement, what));
     }
     let settings = settings(&mut control).await?;
-    let (durability, durability_evidence) = match met.product.own_word {
+    let (durability, durability_evidence) = match preflight.product.durability_note {
         Some(word) => (place.settings.durability, word.to_owned()),
         None => durability(&settings, place.settings.durability),
     };
     if durability != place.settings.durability {
         let what = format!(
-            "durability={} was asked for, and the server says {}: {durability_evidence}",
+            "the URL sets durability={}, and the server reports {}: {durability_evidence}",
             place.settings.durability.word(),
             durability.word()
         );
         return Err(Failure::new(FailureKind::Statement, what));
     }
     Ok(ReportedSettings {
-        product: met.product.name.to_owned(),
-        version: met.version.clone(),
+        product: preflight.product.name.to_owned(),
+        version: preflight.version.clone(),
         durability,
         durability_evidence,
         isolation,
@@ -78,19 +78,19 @@ pub(super) async fn evidence(
     })
 }
 
-/// The durability that settings stand for, and in words why. A server that does more than data was asked
-/// for is said to do data: the asked word is what a run is compared by.
+/// The durability that settings provide, with a sentence that explains it. A server that does more than
+/// `data` when `data` was requested is reported as `data`: runs are compared by the requested word.
 pub(crate) fn durability(settings: &[Setting], asked: Durability) -> (Durability, String) {
-    let said = |name: &str| {
+    let reported = |name: &str| {
         let found = settings.iter().find(|setting| setting.name == name);
         found.map_or("not reported", |setting| setting.value.as_str())
     };
-    let (fsync, waits) = (said("fsync"), said("synchronous_commit"));
-    let mends = said("full_page_writes") != "off";
+    let (fsync, waits) = (reported("fsync"), reported("synchronous_commit"));
+    let repairs_torn_pages = reported("full_page_writes") != "off";
     let level = match (fsync, waits) {
         (_, "off") => Durability::None,
-        ("on", _) if !mends => Durability::Os,
-        ("on", _) if asked == Durability::Full && syncs_metadata(said("wal_sync_method")) => {
+        ("on", _) if !repairs_torn_pages => Durability::Os,
+        ("on", _) if asked == Durability::Full && syncs_metadata(reported("wal_sync_method")) => {
             Durability::Full
         }
         ("on", _) => Durability::Data,
@@ -100,26 +100,25 @@ pub(crate) fn durability(settings: &[Setting], asked: Durability) -> (Durability
         Durability::None => format!(
             "a commit is acknowledged before its log is written, so a crash of the server may lose the last \
              moments, up to three times wal_writer_delay={}",
-            said("wal_writer_delay")
+            reported("wal_writer_delay")
         ),
         Durability::Os if fsync == "on" => {
-            "a commit waits for its log, by which a page that a crash tears cannot be mended"
-                .to_owned()
+            "a commit waits for its log, which cannot repair a page torn by a crash".to_owned()
         }
         Durability::Os => "a commit's log is written and not synced".to_owned(),
         Durability::Data | Durability::Full => {
             "a commit waits until its log is written and synced".to_owned()
         }
     };
-    let standby = match said("synchronous_standby_names") {
+    let standby = match reported("synchronous_standby_names") {
         "" | "not reported" => String::new(),
         names => format!(", synchronous_standby_names={names}"),
     };
     let words = format!(
-        "fsync={fsync}, synchronous_commit={waits}, full_page_writes={}, wal_sync_method={}{standby} read \
-         back from a session set as the clients' are: {meaning}",
-        said("full_page_writes"),
-        said("wal_sync_method"),
+        "fsync={fsync}, synchronous_commit={waits}, full_page_writes={}, wal_sync_method={}{standby}, read \
+         back from a session with the clients' settings: {meaning}",
+        reported("full_page_writes"),
+        reported("wal_sync_method"),
     );
     (level, words)
 }
@@ -139,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn a_word_follows_from_what_the_server_says() {
+    fn durability_follows_from_the_reported_settings() {
         for (fsync, waits, level) in [
             ("on", "on", Durability::Data),
             ("on", "local", Durability::Data),
@@ -156,14 +155,15 @@ mod tests {
             assert!(words.contains(&format!("synchronous_commit={waits}")), "{words}");
         }
         for (method, level) in [("fsync", Durability::Full), ("fdatasync", Durability::Data)] {
-            let said = [("fsync", "on"), ("synchronous_commit", "on"), ("wal_sync_method", method)];
-            assert_eq!(of(Durability::Full, &said).0, level, "{method}");
+            let reported =
+                [("fsync", "on"), ("synchronous_commit", "on"), ("wal_sync_method", method)];
+            assert_eq!(of(Durability::Full, &reported).0, level, "{method}");
         }
         let torn = [("fsync", "on"), ("synchronous_commit", "on"), ("full_page_writes", "off")];
         let (level, words) = of(Durability::Os, &torn);
         assert_eq!(level, Durability::Os, "{words}");
-        assert!(words.contains("tears cannot be mended"), "{words}");
+        assert!(words.contains("cannot repair a page torn by a crash"), "{words}");
         let (level, words) = of(Durability::Data, &[]);
-        assert_eq!(level, Durability::Os, "what is not told is not believed: {words}");
+        assert_eq!(level, Durability::Os, "an unreported setting counts as off: {words}");
     }
 }

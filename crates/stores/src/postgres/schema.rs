@@ -1,12 +1,13 @@
-//! Our own schema: made and marked in one transaction, found again, removed, cleaned.
+//! The managed schema: created and marked in one transaction, reopened, removed, cleaned.
 //!
-//! The mark is a comment on the schema: the words of [`MARK`], then the digest of what made its tables, by
-//! which a later run knows whether they are those that it needs.
+//! The mark is a comment on the schema: the text of [`MARK`], then the digest of the statements that
+//! created its tables, by which a later run recognizes whether they are the ones it needs.
 //!
-//! 1. A schema is ours if it bears a name of ours, the mark, and an owner who is the session's role: what
-//!    somebody else owns may have triggers and functions of theirs, which would run with our rights.
-//! 2. A removal takes the schema and the relations in it, and nothing beyond: where anything else rests on
-//!    them, the server refuses it, and its words name what it would take.
+//! 1. A schema is managed if it has a name of our form, the mark, and the session's role as its owner:
+//!    a schema of another owner may have triggers and functions of that owner, which would run with our
+//!    rights.
+//! 2. A removal drops the schema and the relations in it, and nothing else: where other objects depend
+//!    on them, the server refuses, and its error names those objects.
 
 use super::control::{Control, TRUSTED};
 use super::own_sessions::refuse_use;
@@ -15,19 +16,20 @@ use crate::server::{MARK, SchemaName, digest_of_tables};
 use crate::sql::{POSTGRES, Sql};
 use syncline_contract::{Failure, FailureKind, Plan, TargetResult};
 
-/// What is said of a schema without the mark: neither --reuse nor clean touches it.
-const FOREIGN: &str = "was not made by syncline; name another by schema=, or drop it yourself";
+/// The reason for a schema without the mark: neither --reuse nor clean touches it.
+const UNMANAGED: &str =
+    "was not created by syncline; name another with schema=, or drop it yourself";
 
-/// How long a removal waits for sessions that are still being undone.
+/// How long a removal waits for sessions that are still being rolled back.
 const PATIENCE: &str = "SET LOCAL lock_timeout = '60s'";
 
-/// The statements that make a plan's tables.
+/// The statements that create a plan's tables.
 pub(super) fn tables(plan: &Plan, schema: &SchemaName) -> Vec<String> {
     let sql = Sql { dialect: &POSTGRES, schema: Some(schema.as_str()) };
     sql.schema(plan, |_| "")
 }
 
-/// Every statement that makes a schema.
+/// All statements that create a schema.
 pub(super) fn makes(plan: &Plan, schema: &SchemaName) -> Vec<String> {
     let tables = tables(plan, schema);
     let mut statements = vec![
@@ -38,29 +40,29 @@ pub(super) fn makes(plan: &Plan, schema: &SchemaName) -> Vec<String> {
     statements
 }
 
-/// The mark of a schema whose tables those statements made.
+/// The mark of a schema whose tables were created by those statements.
 fn mark_of(tables: &[String]) -> String {
     format!("{MARK}; tables {}", digest_of_tables(tables))
 }
 
-/// The statements that remove it, with a plan's tables in it.
+/// The statements that remove the schema, with a plan's tables in it.
 pub(super) fn removes(plan: &Plan, schema: &SchemaName) -> Vec<String> {
     let tables = plan.tables().iter();
     let relations = tables.map(|table| ("r".to_owned(), table.name.to_string()));
     drops(schema, &relations.collect::<Vec<_>>())
 }
 
-/// Kinds of relations in the order in which they are dropped: what rests on others goes first.
+/// Kinds of relations in the order in which they are dropped: dependent ones first.
 const KINDS: [(&str, &str); 5] = [
     ("v", "VIEW"),
     ("m", "MATERIALIZED VIEW"),
     ("r", "TABLE"),
-    ("f", "FOREIGN TABLE"),
+    ("f", "UNMANAGED TABLE"),
     ("S", "SEQUENCE"),
 ];
 
-/// The relations of a schema, each with its kind, partitioned tables as tables; sequences of columns go
-/// with their tables.
+/// The relations of a schema, each with its kind; partitioned tables count as tables. Sequences of
+/// columns are dropped with their tables.
 fn relations(schema: &SchemaName) -> String {
     format!(
         "SELECT replace(c.relkind::text, 'p', 'r'), c.relname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE \
@@ -70,8 +72,8 @@ fn relations(schema: &SchemaName) -> String {
     )
 }
 
-/// The statements that drop a schema with those relations, each given with its kind. None cascades: what
-/// rests on a table from elsewhere, or stands in the schema and is no relation, is not ours to drop.
+/// The statements that drop a schema with those relations, each given with its kind. None cascades:
+/// dependent objects elsewhere, and objects in the schema that are not relations, are not ours to drop.
 fn drops(schema: &SchemaName, relations: &[(String, String)]) -> Vec<String> {
     let mut statements = Vec::new();
     for (kind, word) in KINDS {
@@ -86,12 +88,11 @@ fn drops(schema: &SchemaName, relations: &[(String, String)]) -> Vec<String> {
     statements
 }
 
-/// What keeps a transaction of our own from waiting for a standby, where commits of the server do: one that
-/// has
-/// gone would hold up the making and the removal for ever. The local log is still synced.
+/// The setting that keeps our own transactions from waiting for a standby, if commits of the server do:
+/// a standby that is gone would block creation and removal for ever. The local log is still synced.
 async fn local_commit(control: &mut Control) -> TargetResult<Option<&'static str>> {
     const WAITS: &str = "SELECT coalesce(current_setting('synchronous_standby_names', true), '')";
-    // Products that only speak the protocol may not know the setting: their commits are their own.
+    // Products that only speak the protocol may not have the setting.
     let rows = control.try_rows(WAITS).await?.unwrap_or_default();
     let names = rows.into_iter().flatten().flatten().next();
     if names.is_none_or(|names| names.is_empty()) {
@@ -102,20 +103,20 @@ async fn local_commit(control: &mut Control) -> TargetResult<Option<&'static str
     Ok((!is_local).then_some("SET LOCAL synchronous_commit = local"))
 }
 
-/// Makes it; refuses one that is there.
+/// Creates it; refuses an existing one.
 pub(super) async fn create(
     control: &mut Control,
     plan: &Plan,
     schema: &SchemaName,
 ) -> TargetResult<()> {
-    match look(control, schema).await? {
+    match ownership(control, schema).await? {
         OwnershipState::Nothing => {}
-        OwnershipState::Ours(_) => {
-            let why = "is there already; name another by schema=, run with --reuse, or remove what is ours by \
+        OwnershipState::Managed(_) => {
+            let why = "exists already; name another with schema=, run with --reuse, or remove managed schemas with \
                        syncline clean";
             return Err(refused(schema, why));
         }
-        OwnershipState::Others(why) => return Err(refused(schema, &why)),
+        OwnershipState::Unmanaged(why) => return Err(refused(schema, &why)),
     }
     let local_commit = local_commit(control).await?;
     control.run("BEGIN").await?;
@@ -129,27 +130,27 @@ pub(super) async fn create(
     control.run("COMMIT").await
 }
 
-/// True if it is there with that plan's tables; refuses one that is not ours or has others.
+/// True if it exists with that plan's tables; refuses one that is unmanaged or has other tables.
 pub(super) async fn reopen(
     control: &mut Control,
     plan: &Plan,
     schema: &SchemaName,
 ) -> TargetResult<bool> {
-    match look(control, schema).await? {
+    match ownership(control, schema).await? {
         OwnershipState::Nothing => Ok(false),
-        OwnershipState::Ours(mark) if mark == mark_of(&tables(plan, schema)) => {
+        OwnershipState::Managed(mark) if mark == mark_of(&tables(plan, schema)) => {
             refuse_others_objects(control, schema).await?;
             Ok(true)
         }
-        OwnershipState::Ours(_) => {
-            let why = "holds other tables than this workload's; name its own by schema=";
+        OwnershipState::Managed(_) => {
+            let why = "holds tables of another workload; name another schema with schema=";
             Err(refused(schema, why))
         }
-        OwnershipState::Others(why) => Err(refused(schema, &why)),
+        OwnershipState::Unmanaged(why) => Err(refused(schema, &why)),
     }
 }
 
-/// Refuses a schema of ours in which others own something: it could act with our rights.
+/// Refuses a managed schema in which other roles own objects: those could act with our rights.
 async fn refuse_others_objects(control: &mut Control, schema: &SchemaName) -> TargetResult<()> {
     let others = format!(
         "SELECT 'relation ' || c.relname || ' of ' || r.rolname FROM pg_class c JOIN pg_namespace n ON n.oid = \
@@ -173,12 +174,12 @@ fn refused(schema: &SchemaName, why: &str) -> Failure {
     Failure::new(FailureKind::Storage, what)
 }
 
-/// True if it is there and ours.
+/// True if it exists and is managed.
 pub(super) async fn is_ours(control: &mut Control, schema: &SchemaName) -> TargetResult<bool> {
-    Ok(matches!(look(control, schema).await?, OwnershipState::Ours(_)))
+    Ok(matches!(ownership(control, schema).await?, OwnershipState::Managed(_)))
 }
 
-/// Removes it, if it is there and ours.
+/// Removes it, if it exists and is managed.
 pub(super) async fn remove(control: &mut Control, schema: &SchemaName) -> TargetResult<()> {
     if !is_ours(control, schema).await? {
         return Ok(());
@@ -190,18 +191,19 @@ pub(super) async fn remove(control: &mut Control, schema: &SchemaName) -> Target
             Some((cells.next()??, cells.next()??))
         })
         .collect();
-    // Statements that are sent together are one transaction: all goes, or nothing.
+    // Statements that are sent together are one transaction: all or nothing.
     let mut statements = vec![TRUSTED.to_owned(), PATIENCE.to_owned()];
     statements.extend(local_commit(control).await?.map(str::to_owned));
     statements.extend(drops(schema, &relations));
     let removed = control.run_as(&statements.join("; "), "its removal").await;
     removed.map_err(|failure| {
-        let what = format!("schema {schema} was left as it is: {failure}");
+        let what = format!("schema {schema} was not removed: {failure}");
         Failure::new(failure.kind, what)
     })
 }
 
-/// Removes every schema of ours, and ends sessions that programs of ours have left; says which.
+/// Removes every managed schema, and ends sessions that ended programs have left; returns what was removed
+/// and ended.
 pub(super) async fn clean(control: &mut Control) -> TargetResult<Vec<String>> {
     let mut removed = refuse_use(control).await?;
     let names = control.rows("SELECT nspname FROM pg_namespace ORDER BY nspname").await?;
@@ -209,30 +211,30 @@ pub(super) async fn clean(control: &mut Control) -> TargetResult<Vec<String>> {
         let Some(schema) = SchemaName::of(&name) else {
             continue;
         };
-        match look(control, &schema).await? {
-            OwnershipState::Ours(_) => {
+        match ownership(control, &schema).await? {
+            OwnershipState::Managed(_) => {
                 remove(control, &schema).await?;
                 removed.push(format!("schema {schema}"));
             }
-            OwnershipState::Others(why) if why != FOREIGN => {
+            OwnershipState::Unmanaged(why) if why != UNMANAGED => {
                 removed.push(format!("kept schema {schema}, which {why}"));
             }
-            OwnershipState::Others(_) | OwnershipState::Nothing => {}
+            OwnershipState::Unmanaged(_) | OwnershipState::Nothing => {}
         }
     }
     Ok(removed)
 }
 
-/// What stands under a name of ours.
+/// Whether a schema exists, and whether it is managed.
 enum OwnershipState {
     Nothing,
-    /// A schema of ours, with its mark.
-    Ours(String),
-    /// What is not ours to use or drop; why, as the end of a sentence about it.
-    Others(String),
+    /// A managed schema, with its mark.
+    Managed(String),
+    /// A schema that must not be used or dropped, with the reason as the end of a sentence.
+    Unmanaged(String),
 }
 
-async fn look(control: &mut Control, schema: &SchemaName) -> TargetResult<OwnershipState> {
+async fn ownership(control: &mut Control, schema: &SchemaName) -> TargetResult<OwnershipState> {
     let statement = format!(
         "SELECT coalesce(pg_catalog.obj_description(n.oid, 'pg_namespace'::pg_catalog.name), \
          ''::pg_catalog.text), r.rolname, r.rolname = current_user FROM pg_catalog.pg_namespace n JOIN \
@@ -245,13 +247,13 @@ async fn look(control: &mut Control, schema: &SchemaName) -> TargetResult<Owners
     let mut cell = || cells.next().unwrap_or_default();
     let (mark, owner, is_own) = (cell(), cell(), cell() == "t");
     Ok(if !mark.starts_with(MARK) {
-        OwnershipState::Others(FOREIGN.to_owned())
+        OwnershipState::Unmanaged(UNMANAGED.to_owned())
     } else if is_own {
-        OwnershipState::Ours(mark)
+        OwnershipState::Managed(mark)
     } else {
-        OwnershipState::Others(format!(
+        OwnershipState::Unmanaged(format!(
             "belongs to role {owner}, whose triggers and functions in it would run with the rights of this \
-             session; log in as {owner}, or name another by schema="
+             session; log in as {owner}, or name another with schema="
         ))
     })
 }

@@ -1,19 +1,18 @@
 //! A client: transactions in as few round trips as they allow.
 //!
-//! What is sent is written one after another into the connection's buffer, and for each piece stands in
-//! `expected` what will be answered. A *stretch* ends with a Sync; the server answers it with its
-//! readiness, and after an error passes over the rest of it.
+//! Messages are appended to the connection's buffer, and `expected` queues the answer to each. A
+//! *stretch* is the messages up to a Sync; the server ends its answer with `ReadyForQuery`, and after an
+//! error skips the rest of the stretch.
 //!
-//! 1. `expected` is in the order of the wire; its first `flushed` entries have gone out, and end with a
-//!    readiness.
-//! 2. Pipelined, everything that is written is one stretch and goes at once; else each statement is a
-//!    stretch of its own, and the next goes when it is answered. So do statements of a user's that stand
-//!    for themselves: in one stretch they would be one transaction, and none may be run after one that
-//!    failed.
-//! 3. Answers are read when they are asked for. An error is found where it stands, so that the one that
-//!    is told is the first.
-//! 4. After an error, [`PostgresSession::abort`] forgets what was not sent, reads what is under way to its
-//!    end, and rolls back what is open.
+//! 1. `expected` is in wire order; its first `flushed` entries have been sent, and the last of those is
+//!    `Ready`.
+//! 2. Pipelined, everything that is written is one stretch and is sent at once; otherwise each
+//!    statement is a stretch, and the next is sent once it is answered. The same holds for a user's
+//!    independent statements: in one stretch they would be one transaction, and no statement may run
+//!    after one that failed.
+//! 3. Answers are read when they are requested, in order, so that the first error is the one reported.
+//! 4. After an error, [`PostgresSession::abort`] discards unsent messages, reads outstanding answers to
+//!    their end, and rolls back an open transaction.
 
 use super::failure::ServerError;
 use super::prepared::{Bound, Prepared, prepare_late};
@@ -28,7 +27,7 @@ use syncline_contract::{
 };
 use syncline_instrument::{Nanos, clock};
 
-/// What the server will answer.
+/// An answer that is expected from the server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Expected {
     Bound(Bound),
@@ -37,45 +36,45 @@ enum Expected {
     Ready,
 }
 
-/// See the module.
+/// A client's session; the module describes its invariants.
 #[derive(Debug)]
 #[allow(
     clippy::struct_excessive_bools,
-    reason = "each says one thing of the transaction under way, and none excludes another"
+    reason = "each flag describes the current transaction, and all are independent"
 )]
 pub struct PostgresSession {
     pub(super) connection: Connection,
     prepared: Vec<Prepared>,
-    /// What loads each table.
+    /// How to load each table.
     pub(super) loads: Vec<super::load::Loading>,
-    /// Set when rows were loaded, so that who connects next makes statistics of them.
+    /// Set when rows were loaded, so that the next connection updates the statistics first.
     pub(super) loaded: Arc<AtomicBool>,
     pipeline: bool,
-    shape: AccessPattern,
+    pattern: AccessPattern,
     /// BEGIN was written.
     begun: bool,
     /// An operation of this transaction may have written.
     wrote: bool,
-    /// Its writes that went out by themselves and are answered.
+    /// Writes of this transaction that were sent alone and have been answered.
     writes: Vec<AnsweredWrite>,
-    /// When the operation that is under way by itself went out.
+    /// When the current single operation was sent.
     sent_at: Nanos,
     expected: VecDeque<Expected>,
-    /// Of these, how many are on their way.
+    /// How many of these have been sent.
     flushed: usize,
-    /// How much of the connection's buffer has gone out.
+    /// How many bytes of the connection's buffer have been sent.
     sent: usize,
-    /// Where the stretches end that are written and have not gone out.
+    /// The ends of stretches that are written and not sent.
     stretches: VecDeque<usize>,
-    /// Something is written behind the last stretch.
+    /// Messages are written after the last stretch.
     open: bool,
-    /// The answer that is lent.
+    /// The rows that the last answer returned.
     rows: Rows,
-    /// User's statements that went as their text and can be prepared now.
+    /// User's statements that were sent as text and can be prepared now.
     late: Vec<OperationId>,
-    /// What begins and ends transactions is prepared.
+    /// BEGIN, COMMIT and ROLLBACK are prepared.
     bounds_are_prepared: bool,
-    /// Texts of the simple protocol that wait for the last one of their request.
+    /// A simple query that waits for its last statement.
     request: String,
 }
 
@@ -94,7 +93,7 @@ impl PostgresSession {
             loads,
             loaded,
             pipeline: plan.pipeline,
-            shape: AccessPattern::Single,
+            pattern: AccessPattern::Single,
             begun: false,
             wrote: false,
             writes: Vec::new(),
@@ -111,23 +110,23 @@ impl PostgresSession {
         }
     }
 
-    /// Writes what begins or ends a transaction.
+    /// Writes the statement that begins or ends a transaction.
     #[inline]
     fn bound(&mut self, bound: Bound) -> Result<(), Stop> {
         let written = bound.write(self.bounds_are_prepared, &mut self.connection.out);
         written.map_err(|error| Failure::new(FailureKind::Statement, error.to_string()))?;
         self.expected.push_back(Expected::Bound(bound));
         self.open = true;
-        if !self.goes_at_once() {
+        if !self.is_pipelined() {
             self.end_stretch();
         }
         Ok(())
     }
 
-    /// True if what is written goes as one stretch.
+    /// True if everything that is written is one stretch.
     #[inline]
-    fn goes_at_once(&self) -> bool {
-        self.pipeline && self.shape != AccessPattern::AsWritten
+    fn is_pipelined(&self) -> bool {
+        self.pipeline && self.pattern != AccessPattern::AsWritten
     }
 
     #[inline]
@@ -140,15 +139,15 @@ impl PostgresSession {
         }
     }
 
-    /// Sees to it that what is expected first is on its way.
+    /// Sends the stretch of the first expected answer, unless it is sent already.
     #[inline]
-    async fn go(&mut self) -> Result<(), Stop> {
+    async fn send_first(&mut self) -> Result<(), Stop> {
         if self.flushed > 0 {
             return Ok(());
         }
         self.end_stretch();
-        // Counted before it goes: who fails in the middle may have sent a commit.
-        if self.goes_at_once() {
+        // Counted before sending: a send that fails midway may have sent a commit.
+        if self.is_pipelined() {
             self.flushed = self.expected.len();
             self.stretches.clear();
             let flushed = self.connection.flush().await;
@@ -169,11 +168,11 @@ impl PostgresSession {
         flushed.map_err(|failure| self.lost(failure))
     }
 
-    /// Reads the answer to what is expected first, and takes it off. True if it is an answer of rows,
-    /// which then stand in `rows`.
+    /// Reads the first expected answer and removes it from the queue. True if it is an answer of rows,
+    /// which are then in `rows`.
     #[inline]
     async fn step(&mut self) -> Result<bool, Stop> {
-        self.go().await?;
+        self.send_first().await?;
         let Some(first) = self.expected.front().copied() else {
             return Ok(false);
         };
@@ -196,7 +195,7 @@ impl PostgresSession {
                 (tag::DATA_ROW, Expected::Operation(id)) => {
                     bytes += self.connection.message().len();
                     if bytes > MESSAGE_MAX {
-                        return Err(self.connection.garbled("rows without end").into());
+                        return Err(self.connection.garbled("too many rows").into());
                     }
                     self.row(id)?;
                 }
@@ -212,7 +211,7 @@ impl PostgresSession {
                 (tag::EMPTY_QUERY, Expected::Operation(_)) => break Ok(()),
                 (tag::ERROR, _) => return Err(self.refused(first)),
                 (other, _) => {
-                    let what = format!("a message \"{}\" for {first:?}", other.escape_ascii());
+                    let what = format!("message \"{}\" for {first:?}", other.escape_ascii());
                     return Err(self.connection.garbled(&what).into());
                 }
             }
@@ -220,14 +219,15 @@ impl PostgresSession {
         self.expected.pop_front();
         self.flushed -= 1;
         if let Expected::Operation(operation) = first
-            && !self.goes_at_once()
+            && !self.is_pipelined()
         {
             self.answered(operation, answers);
         }
         checked.map(|()| answers)
     }
 
-    /// An operation that went out by itself is answered; of a request of several, the next begins then.
+    /// Notes that an operation that was sent alone is answered; in a request of several, the next one
+    /// begins at that time.
     #[inline]
     fn answered(&mut self, operation: OperationId, answers: bool) {
         let (sent, answered) = (self.sent_at, clock::now());
@@ -243,10 +243,10 @@ impl PostgresSession {
         if !prepared.answers || prepared.push(self.connection.body(), &mut self.rows) {
             return Ok(());
         }
-        Err(prepared.refused(id, "answered a row of other types than were prepared"))
+        Err(prepared.refused(id, "returned a row that does not have the prepared types"))
     }
 
-    /// Of a user's statement that went as its text.
+    /// Takes the columns of a user's statement that was sent as text.
     fn columns_came(&mut self, id: OperationId) -> Result<(), Stop> {
         let prepared = &mut self.prepared[id.0];
         if !prepared.describe(self.connection.body()) {
@@ -256,12 +256,12 @@ impl PostgresSession {
         Ok(())
     }
 
-    /// Writes a text of the simple protocol, which is a request, or waits for the rest of one.
-    fn say(&mut self, operation: OperationId, values: &[Value<'_>]) -> Result<(), Stop> {
+    /// Appends a statement of the simple protocol, and writes the request when it is complete.
+    fn push_simple(&mut self, operation: OperationId, values: &[Value<'_>]) -> Result<(), Stop> {
         self.end_stretch();
         let prepared = &self.prepared[operation.0];
         let [Value::Text(text)] = values else {
-            return Err(prepared.refused(operation, "was given no text"));
+            return Err(prepared.refused(operation, "received a value that is not a text"));
         };
         self.request.push_str(text);
         if !text.ends_with(';') {
@@ -270,36 +270,36 @@ impl PostgresSession {
             self.request.clear();
             if let Err(why) = written {
                 self.connection.out.truncate(before);
-                let what = format!("was given a text that cannot be sent: {why}");
+                let what = format!("received a text that cannot be sent: {why}");
                 return Err(prepared.refused(operation, &what));
             }
         }
         self.wrote |= !prepared.answers;
         self.expected.push_back(Expected::Operation(operation));
         if self.request.is_empty() {
-            // The server ends it by itself, without a Sync.
+            // The server ends a simple query by itself, without a Sync.
             self.expected.push_back(Expected::Ready);
             self.stretches.push_back(self.connection.out.len());
         }
         Ok(())
     }
 
-    /// Holds the server's word for the beginning or end of a transaction to what was asked.
+    /// Checks the server's completion tag for a begin or end of a transaction.
     #[inline]
     fn check(&mut self, bound: Bound) -> Result<(), Stop> {
-        let said = self.connection.body();
-        if said.strip_suffix(b"\0") == Some(bound.word().as_bytes()) {
+        let answer = self.connection.body();
+        if answer.strip_suffix(b"\0") == Some(bound.word().as_bytes()) {
             return Ok(());
         }
         let what = format!(
-            "the server answered {} with {}: it undid the transaction",
+            "the server answered {} with {}: it rolled the transaction back",
             bound.word(),
-            String::from_utf8_lossy(said).trim_end_matches('\0')
+            String::from_utf8_lossy(answer).trim_end_matches('\0')
         );
         Err(Failure::new(FailureKind::Statement, what).into())
     }
 
-    /// An error of the server: the rest of its stretch will not be answered.
+    /// Handles an error of the server: the rest of its stretch will not be answered.
     #[cold]
     fn refused(&mut self, first: Expected) -> Stop {
         let unknown = self.commit_may_be_done();
@@ -318,16 +318,16 @@ impl PostgresSession {
         }
     }
 
-    /// A lost connection; what was under way may have been committed.
+    /// Handles a lost connection; an outstanding commit may have been executed.
     #[cold]
     fn lost(&mut self, failure: Failure) -> Stop {
         if self.commit_may_be_done() { Stop::Unknown(Box::new(failure)) } else { failure.into() }
     }
 
-    /// True if a commit has gone out that nobody has acknowledged.
+    /// True if a commit was sent and not acknowledged.
     fn commit_may_be_done(&self) -> bool {
         let mut gone = self.expected.iter().take(self.flushed);
-        match self.shape {
+        match self.pattern {
             AccessPattern::Single => self.wrote && self.flushed > 0,
             AccessPattern::AsWritten => self.flushed > 0,
             AccessPattern::ReadOnly => false,
@@ -337,7 +337,7 @@ impl PostgresSession {
         }
     }
 
-    /// Reads everything that is expected.
+    /// Reads all expected answers.
     #[inline]
     async fn finish(&mut self) -> Result<(), Stop> {
         while !self.expected.is_empty() || self.open {
@@ -346,17 +346,17 @@ impl PostgresSession {
         Ok(())
     }
 
-    /// Reads what is under way to its end, whatever it says.
+    /// Reads all outstanding answers, and ignores errors.
     async fn drain(&mut self) {
         while self.flushed > 0 && !self.connection.broken {
-            // The error that matters was told when it was met.
+            // The first error was reported when it occurred.
             if self.step().await.is_err() && self.connection.broken {
                 return;
             }
         }
     }
 
-    /// Prepares statements that went as their text, where they can be by now.
+    /// Prepares statements that were sent as text, where that is possible by now.
     #[cold]
     async fn prepare_late(&mut self) -> Result<(), Stop> {
         while let Some(id) = self.late.pop() {
@@ -371,8 +371,8 @@ impl PostgresSession {
 
 impl Session for PostgresSession {
     #[inline]
-    fn begin(&mut self, shape: AccessPattern) {
-        self.shape = shape;
+    fn begin(&mut self, pattern: AccessPattern) {
+        self.pattern = pattern;
         self.begun = false;
         self.wrote = false;
         self.writes.clear();
@@ -381,16 +381,16 @@ impl Session for PostgresSession {
     #[inline]
     fn send(&mut self, operation: OperationId, values: &[Value<'_>]) -> Result<(), Stop> {
         if self.connection.broken {
-            let what = "the connection was lost before";
+            let what = "the connection was lost earlier";
             return Err(Failure::new(FailureKind::Connection, what).into());
         }
-        if !self.begun && matches!(self.shape, AccessPattern::Several | AccessPattern::ReadOnly) {
+        if !self.begun && matches!(self.pattern, AccessPattern::Several | AccessPattern::ReadOnly) {
             self.bound(Bound::Begin)?;
             self.begun = true;
         }
         let prepared = &self.prepared[operation.0];
         if prepared.is_simple() {
-            return self.say(operation, values);
+            return self.push_simple(operation, values);
         }
         prepared.write(operation, values, &mut self.connection.out)?;
         self.wrote |= !prepared.answers;
@@ -399,7 +399,7 @@ impl Session for PostgresSession {
         }
         self.expected.push_back(Expected::Operation(operation));
         self.open = true;
-        if !self.goes_at_once() {
+        if !self.is_pipelined() {
             self.end_stretch();
         }
         Ok(())
@@ -409,7 +409,7 @@ impl Session for PostgresSession {
     async fn receive(&mut self) -> Result<&Rows, Stop> {
         loop {
             if self.expected.is_empty() && !self.open {
-                let what = "no question waits for an answer";
+                let what = "no operation is waiting for an answer";
                 return Err(Failure::new(FailureKind::Statement, what).into());
             }
             if self.step().await? {
@@ -431,7 +431,7 @@ impl Session for PostgresSession {
         self.finish().await?;
         self.begun = false;
         if self.connection.status != Status::Idle {
-            let what = "a script left a transaction open: each run of it must end what it begins";
+            let what = "a script left a transaction open: each run of it must end the transactions that it begins";
             return Err(Failure::new(FailureKind::Statement, what).into());
         }
         if !self.late.is_empty() {
@@ -452,7 +452,7 @@ impl Session for PostgresSession {
             return;
         }
         if self.bound(Bound::Rollback).is_err() || self.finish().await.is_err() {
-            // Whatever state it is in, nobody shall go on in it.
+            // The session's state is unknown, so it must not be used again.
             self.connection.broken = true;
         }
     }

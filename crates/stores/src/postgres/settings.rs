@@ -1,4 +1,4 @@
-//! The options of a `postgres:` URL, and which hold together.
+//! The options of a `postgres:` URL, and which combinations are valid.
 
 use crate::error::Error;
 use crate::server::{CONNECT_TIMEOUT, PASSWORD_FILE, SCHEMA, SOCKET, SchemaName, connect_timeout};
@@ -8,10 +8,10 @@ use std::path::PathBuf;
 use std::time::Duration;
 use syncline_contract::{Action, Durability, Isolation, OptionListing, Plan};
 
-/// As listings show it.
+/// The entry in listings.
 pub const LISTING: &Listing = &Listing {
     name: "postgres",
-    what: "PostgreSQL, CockroachDB or YugabyteDB, on this machine or another, by a session of our own",
+    what: "PostgreSQL, CockroachDB or YugabyteDB, on this machine or another, through its own sessions",
     form: "postgres://[user[:password]@]host[:port][/database][?options], or postgres:///database?socket=PATH",
     options: &[
         OptionListing {
@@ -27,7 +27,7 @@ pub const LISTING: &Listing = &Listing {
             name: "isolation",
             takes: "read_committed, repeatable_read or serializable",
             default: "the server's own",
-            meaning: "how far transactions are kept apart; repeatable_read is a snapshot",
+            meaning: "isolation of transactions; repeatable_read is a snapshot",
         },
         SOCKET,
         PASSWORD_FILE,
@@ -37,27 +37,27 @@ pub const LISTING: &Listing = &Listing {
             name: "password",
             takes: "a text",
             default: "none",
-            meaning: "the password, where it does not stand before the host",
+            meaning: "the password, if it is not given before the host",
         },
         OptionListing {
             name: "tls",
             takes: "disable, prefer, require, verify-ca or verify-full",
             default: "prefer",
-            meaning: "whether the connection is encrypted, and whether the server's certificate is held to \
-                      trusted roots (verify-ca) and to the host's name (verify-full); libpq's sslmode= says \
+            meaning: "whether the connection is encrypted, and whether the server's certificate is verified against \
+                      trusted roots (verify-ca) and to the host's name (verify-full); libpq's sslmode= is \
                       the same",
         },
         OptionListing {
             name: "root",
             takes: "the path of a PEM file",
             default: "the system's own",
-            meaning: "the roots that certificates are held to; libpq's sslrootcert= says the same",
+            meaning: "the roots that certificates are verified against; libpq's sslrootcert= is the same",
         },
         OptionListing {
             name: "options",
             takes: "a text, such as -c%20search_path=app",
             default: "none",
-            meaning: "goes into the start-up packet of every session, as PGOPTIONS does with libpq",
+            meaning: "sent in the start-up packet of every session, as libpq does with PGOPTIONS",
         },
         OptionListing {
             name: "channel_binding",
@@ -69,7 +69,7 @@ pub const LISTING: &Listing = &Listing {
             name: "passfile",
             takes: "the path of a file",
             default: "PGPASSFILE, or ~/.pgpass",
-            meaning: "passwords by host, port, database and user; a file that others may read is not read",
+            meaning: "passwords by host, port, database and user; a file that other users may read is ignored",
         },
         OptionListing {
             name: "host",
@@ -81,7 +81,7 @@ pub const LISTING: &Listing = &Listing {
             name: "hostaddr",
             takes: "an address",
             default: "none",
-            meaning: "where to connect; certificates are held to the host's name",
+            meaning: "where to connect; certificates are verified against the host's name",
         },
         OptionListing {
             name: "port",
@@ -105,9 +105,9 @@ pub const LISTING: &Listing = &Listing {
             name: "cleartext",
             takes: "yes or no",
             default: "no",
-            meaning: "sends the password in clear to a server that asks for it so and is on this machine or \
-                      behind an encryption that verifies nothing; to one whose certificate was verified it \
-                      is sent anyhow",
+            meaning: "sends the password in clear to a server that requires it and is on this machine or \
+                      behind encryption without verification; to one whose certificate was verified it \
+                      is sent in any case",
         },
         OptionListing {
             name: "lock_timeout_ms",
@@ -131,70 +131,70 @@ pub const LISTING: &Listing = &Listing {
     ],
 };
 
-/// Which tables a session's statements name.
+/// Which tables a session's statements refer to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Names {
-    /// Those that we made.
-    Ours,
-    /// Those, and behind them what the session finds without us: a script is its user's own words.
+    /// The managed tables.
+    Managed,
+    /// The managed tables, then those on the session's own search path: a script is sent unchanged.
     All,
-    /// What the session finds without us: a script for which we made no tables. What it makes is where it
-    /// would be without us.
+    /// Those on the session's own search path: a script for which no tables were created. What it
+    /// creates goes where it would without this program.
     Users,
 }
 
 impl Names {
-    /// What a plan's statements name.
+    /// The tables that a plan's statements refer to.
     pub(super) fn of(plan: &Plan) -> Names {
         let mut operations = plan.operations().iter();
         if operations.any(|operation| matches!(operation.action, Action::Statement { .. })) {
             if plan.tables().is_empty() { Names::Users } else { Names::All }
         } else {
-            Names::Ours
+            Names::Managed
         }
     }
 }
 
-/// What a URL asks for, beside the address.
+/// What a URL sets, apart from the address.
 #[derive(Clone, Debug)]
 pub(super) struct Settings {
     pub(super) durability: Durability,
-    /// None leaves it to the server.
+    /// `None` leaves it to the server.
     pub(super) isolation: Option<Isolation>,
     pub(super) tls: TlsMode,
     pub(super) roots: Option<PathBuf>,
     pub(super) cleartext: bool,
-    /// What the start-up packet asks for, as `PGOPTIONS` does.
+    /// Options for the start-up packet, as in `PGOPTIONS`.
     pub(super) options: Option<String>,
     /// True if a log-in that is not bound to the TLS channel is refused.
     pub(super) binds_channel: bool,
     pub(super) passfile: Option<PathBuf>,
-    /// The address to connect to, in place of the host's name.
+    /// The address to connect to, instead of the host's name.
     pub(super) hostaddr: Option<String>,
     pub(super) lock_timeout_ms: Option<u64>,
     pub(super) deadlock_timeout_ms: Option<u64>,
     pub(super) live: bool,
-    /// A name that stays; none makes a fresh one.
+    /// A permanent name; `None` creates a fresh one.
     pub(super) schema: Option<SchemaName>,
     pub(super) connect_timeout: Duration,
 }
 
-/// The isolations there are, with their words in URLs and in SQL.
+/// The supported isolation levels, with their words in URLs and in SQL.
 const ISOLATIONS: [(Isolation, &str, &str); 3] = [
     (Isolation::ReadCommitted, "read_committed", "read committed"),
     (Isolation::Snapshot, "repeatable_read", "repeatable read"),
     (Isolation::Serializable, "serializable", "serializable"),
 ];
 
-/// An isolation in the server's words; snapshot is called repeatable read there.
+/// An isolation level in the server's words; snapshot is called repeatable read there.
 pub(super) fn isolation_words(isolation: Isolation) -> Option<&'static str> {
     let found = ISOLATIONS.iter().find(|(of, _, _)| *of == isolation);
     found.map(|(_, _, words)| *words)
 }
 
-/// The isolation of the server's words.
+/// The isolation level that the server's words name.
 pub(super) fn isolation_of(words: &str) -> Option<Isolation> {
-    let found = ISOLATIONS.iter().find(|(_, _, said)| *said == words);
+    let found = ISOLATIONS.iter().find(|(_, _, message)| *message == words);
     found.map(|(of, _, _)| *of)
 }
 
@@ -224,11 +224,11 @@ impl Settings {
         })
     }
 
-    /// What a session sets on itself, statement by statement. `synchronous_commit` that waits for more
-    /// than the server's own disk (for followers) is left as it is.
+    /// The statements with which a session configures itself. A `synchronous_commit` that waits for
+    /// more than the server's own disk (for standbys) is left unchanged.
     pub(super) fn session(&self, schema: &SchemaName, names: Names) -> Vec<String> {
         let mut statements = match names {
-            Names::Ours => vec![format!("SET search_path = \"{schema}\"")],
+            Names::Managed => vec![format!("SET search_path = \"{schema}\"")],
             Names::All => vec![format!(
                 "SELECT pg_catalog.set_config('search_path', pg_catalog.concat_ws(', ', '\"{schema}\"', \
                  nullif(pg_catalog.current_setting('search_path'), '')), false)"
@@ -237,7 +237,7 @@ impl Settings {
         };
         match self.durability {
             Durability::None => statements.push("SET synchronous_commit = off".to_owned()),
-            // A server whose default is weaker than a wait for its own disk is made to wait.
+            // A server whose default does not wait for its own disk is made to wait.
             Durability::Os | Durability::Data | Durability::Full => {
                 statements.push(WAITS_FOR_OWN_DISK.to_owned());
             }
@@ -271,16 +271,16 @@ mod tests {
     }
 
     #[test]
-    fn a_word_that_cannot_be_honoured_is_refused_with_its_reason() {
-        let said = parsed("?durability=some").unwrap_err();
-        assert!(said.contains("full, data, os or none"), "{said}");
+    fn an_unknown_word_is_refused_with_the_valid_ones() {
+        let message = parsed("?durability=some").unwrap_err();
+        assert!(message.contains("full, data, os or none"), "{message}");
         assert!(parsed("?isolation=chaos").unwrap_err().contains("read_committed"));
     }
 
     #[test]
-    fn a_session_sets_what_the_url_asks_for_and_nothing_else() {
+    fn a_session_sets_only_what_the_url_sets() {
         let schema = SchemaName::chosen("x").unwrap();
-        let set = |options| parsed(options).unwrap().session(&schema, Names::Ours);
+        let set = |options| parsed(options).unwrap().session(&schema, Names::Managed);
         let none = set(
             "?durability=none&isolation=repeatable_read&lock_timeout_ms=50&deadlock_timeout_ms=10",
         );
@@ -304,7 +304,7 @@ mod tests {
         );
         assert_eq!(all[1..], data[1..]);
         let users = parsed("").unwrap().session(&schema, Names::Users);
-        assert_eq!(users, data[1..], "f02: its search path is its own");
+        assert_eq!(users, data[1..], "f02: the search path is left unchanged");
         assert!(data[1].contains("WHEN 'off' THEN 'on'"), "{}", data[1]);
     }
 }

@@ -5,7 +5,7 @@ use super::control::Control;
 use super::counters::counters;
 use super::load::Loading;
 use super::login;
-use super::observation::look;
+use super::observation::observe;
 use super::own_sessions;
 use super::preflight::{Preflight, meet};
 use super::prepared::{Bound, Prepared, prepare};
@@ -34,7 +34,7 @@ use syncline_contract::{
 };
 use syncline_instrument::{Nanos, clock};
 
-/// Empty requests of which the quickest tells the round trip.
+/// The number of empty requests; the fastest of them measures the round trip.
 const ROUND_TRIPS: usize = 300;
 
 const ADDRESS: AddressForm = AddressForm {
@@ -44,7 +44,7 @@ const ADDRESS: AddressForm = AddressForm {
     socket_file: |port| format!(".s.PGSQL.{port}"),
 };
 
-/// Opens what a `postgres:` URL names; touches nothing yet.
+/// Opens the target that a `postgres:` URL names, without connecting.
 pub(crate) fn open(url: &Url) -> Result<Postgres, Error> {
     let variable = |name: &str| std::env::var(name).ok();
     let url = &Url { pairs: libpq::translated(&url.pairs, variable)?, ..url.clone() };
@@ -74,72 +74,72 @@ pub(crate) fn open(url: &Url) -> Result<Postgres, Error> {
         target: LISTING.name,
         what: format!("tls={}: {failure}", settings.tls.word()),
     })?;
-    let stays = settings.schema.is_some();
+    let is_permanent = settings.schema.is_some();
     let schema = settings.schema.clone().unwrap_or_else(SchemaName::fresh);
     Ok(Postgres {
         place: Box::new(ServerLocation { address, endpoint, settings, tls, user, no_password }),
         schema,
-        stays,
-        met: Mutex::default(),
+        is_permanent,
+        preflight: Mutex::default(),
         made: AtomicBool::new(false),
-        found: AtomicBool::new(false),
+        existed_before: AtomicBool::new(false),
         loaded: Arc::default(),
         session_processes: Mutex::default(),
         observing: Mutex::default(),
     })
 }
 
-/// See the module.
+/// A server that speaks PostgreSQL's protocol, with one managed schema.
 #[derive(Debug)]
 pub struct Postgres {
     place: Box<ServerLocation>,
     schema: SchemaName,
-    /// The schema's name was chosen, so that a later run finds it.
-    stays: bool,
-    met: Mutex<Option<Preflight>>,
-    /// A schema is there that is to be removed.
+    /// The schema's name was chosen in the URL, so that a later run finds it.
+    is_permanent: bool,
+    preflight: Mutex<Option<Preflight>>,
+    /// A schema exists that must be removed.
     made: AtomicBool,
-    /// It was there before; others may work on it.
-    found: AtomicBool,
+    /// It existed before this run; other runs may use it.
+    existed_before: AtomicBool,
     loaded: Arc<AtomicBool>,
-    /// The server's processes of sessions that were opened, by its own numbers.
+    /// The backend processes of the sessions that were opened, by the server's numbers.
     session_processes: Mutex<Vec<u64>>,
-    /// The session that looks.
+    /// The session that takes observations.
     observing: Mutex<Option<Box<Control>>>,
 }
 
 impl Postgres {
-    /// A session for questions and commands of our own. What it is left with when its wait is interrupted
-    /// is ended before the removal, as a client's is.
+    /// Opens a session for our own queries and commands. If its wait is interrupted, the backend that
+    /// it leaves is ended before the removal, as a client's is.
     async fn control(&self) -> TargetResult<Control> {
         let control = Control::open(&self.place).await?;
         self.session_processes.lock().extend(control.process_at_login());
         Ok(control)
     }
 
-    /// What is known of the server; asks it if nobody has.
+    /// The facts known about the server; runs the preflight check if that has not happened.
     async fn known(&self) -> TargetResult<Preflight> {
-        if let Some(met) = self.met.lock().clone() {
-            return Ok(met);
+        if let Some(preflight) = self.preflight.lock().clone() {
+            return Ok(preflight);
         }
-        let met = meet(&self.place).await?;
-        *self.met.lock() = Some(met.clone());
-        Ok(met)
+        let preflight = meet(&self.place).await?;
+        *self.preflight.lock() = Some(preflight.clone());
+        Ok(preflight)
     }
 
-    /// Statistics of what was loaded since the last time.
+    /// Updates the statistics of what was loaded since the last time.
     async fn analyze(&self, plan: &Plan) -> TargetResult<()> {
-        let met = self.known().await?;
+        let preflight = self.known().await?;
         let mut control = self.control().await?;
         for table in plan.tables() {
             let sql = Sql { dialect: &POSTGRES, schema: Some(self.schema.as_str()) };
-            let statement = format!("{} {}", met.product.analyze, sql.table_name(table));
+            let statement = format!("{} {}", preflight.product.analyze, sql.table_name(table));
             control.run_long(&statement).await?;
         }
         Ok(())
     }
 
-    /// Sets what holds for a session and prepares the plan's statements.
+    /// Applies the settings of a session and prepares the plan's statements.
     async fn start_session(
         &self,
         connection: &mut Connection,
@@ -155,11 +155,11 @@ impl Postgres {
     }
 }
 
-/// The failure of a session that was let in and got no answer in time.
+/// The failure of a session that was accepted and got no answer in time.
 fn silent_start(place: &ServerLocation, limit: Duration) -> Failure {
     let what = format!(
-        "{} let a session in and did not answer its first statements within {} ms: a pooler there may have \
-         fewer connections than the run has clients; give it a larger pool, or the run fewer --clients",
+        "{} accepted a session and did not answer its first statements within {} ms: a pooler there may have \
+         fewer connections than the run has clients; enlarge its pool, or use fewer --clients",
         place.address,
         limit.as_millis()
     );
@@ -175,8 +175,8 @@ impl Target for Postgres {
     }
 
     async fn meet(&self) -> TargetResult<()> {
-        let met = meet(&self.place).await?;
-        *self.met.lock() = Some(met);
+        let preflight = meet(&self.place).await?;
+        *self.preflight.lock() = Some(preflight);
         Ok(())
     }
 
@@ -185,10 +185,10 @@ impl Target for Postgres {
             client_model: ClientModel::Futures,
             workers_max: None,
             clients_max: self
-                .met
+                .preflight
                 .lock()
                 .as_ref()
-                .and_then(|met| Some(met.free_connections.as_ref()?.count)),
+                .and_then(|preflight| Some(preflight.free_connections.as_ref()?.count)),
             keeps_rows: true,
             aborts: true,
             scans: true,
@@ -197,7 +197,7 @@ impl Target for Postgres {
             aggregates: true,
             keys_by_server: true,
             loads: true,
-            reopens: self.stays,
+            reopens: self.is_permanent,
             pipelines: true,
             statements: Some(POSTGRES.name),
             protocols: true,
@@ -205,33 +205,33 @@ impl Target for Postgres {
     }
 
     fn log_place(&self) -> LogLocation {
-        let unmet = || LogLocation::Nowhere("the server was not asked yet".to_owned());
-        self.met.lock().as_ref().map_or_else(unmet, |met| met.log_place.clone())
+        let unmet = || LogLocation::Nowhere("the server has not been contacted yet".to_owned());
+        self.preflight.lock().as_ref().map_or_else(unmet, |preflight| preflight.log_place.clone())
     }
 
     fn data_place(&self) -> LogLocation {
-        let met = self.met.lock().clone();
-        met.map_or_else(|| self.log_place(), |met| met.data_place)
+        let preflight = self.preflight.lock().clone();
+        preflight.map_or_else(|| self.log_place(), |preflight| preflight.data_place)
     }
 
     fn log_segments(&self) -> Option<LogSegments> {
-        let bytes = self.met.lock().as_ref()?.log_segment_bytes?;
+        let bytes = self.preflight.lock().as_ref()?.log_segment_bytes?;
         let set_by = "initdb --wal-segsize";
         Some(LogSegments { bytes, set_by })
     }
 
     fn further_places(&self) -> Vec<LogLocation> {
-        let met = self.met.lock();
-        met.as_ref().map_or_else(Vec::new, |met| met.tablespaces.clone())
+        let preflight = self.preflight.lock();
+        preflight.as_ref().map_or_else(Vec::new, |preflight| preflight.tablespaces.clone())
     }
 
     fn clients_max_reason(&self) -> Option<String> {
-        let met = self.met.lock();
-        Some(met.as_ref()?.free_connections.as_ref()?.why.clone())
+        let preflight = self.preflight.lock();
+        Some(preflight.as_ref()?.free_connections.as_ref()?.why.clone())
     }
 
     fn takes_no_writes(&self) -> Option<String> {
-        self.met.lock().as_ref()?.takes_no_writes.clone()
+        self.preflight.lock().as_ref()?.takes_no_writes.clone()
     }
 
     async fn unfinished_wait(&self) -> TargetResult<Option<String>> {
@@ -243,23 +243,23 @@ impl Target for Postgres {
     }
 
     fn process(&self) -> StoreProcess {
-        self.met.lock().as_ref().map_or(StoreProcess::REMOTE, |met| met.process)
+        self.preflight.lock().as_ref().map_or(StoreProcess::REMOTE, |preflight| preflight.process)
     }
 
     fn unseen_syncs(&self) -> Option<&'static str> {
-        self.met.lock().as_ref()?.unseen_syncs
+        self.preflight.lock().as_ref()?.unseen_syncs
     }
 
     async fn counters(&self) -> TargetResult<Vec<Counter>> {
-        let met = self.known().await?;
+        let preflight = self.known().await?;
         let mut control = self.control().await?;
-        if met.product.is_postgres {
-            // A session says what it did when it ends, a moment after its client has gone: the loaders', and
-            // the one that timed round trips, would be counted with the clients'. A pooler's do not end; they
-            // say it each second.
+        if preflight.product.is_postgres {
+            // A session reports its counters when it ends, a moment after its client has gone: without
+            // a wait, the loaders' and the round-trip timer's would be counted with the clients'. A
+            // pooler's sessions do not end; they report once a second.
             let _stays = own_sessions::is_used(&mut control).await?;
         }
-        counters(&mut control, met.product, met.version_number).await
+        counters(&mut control, preflight.product, preflight.version_number).await
     }
 
     async fn round_trip_ns(&self) -> TargetResult<Option<Nanos>> {
@@ -289,20 +289,20 @@ impl Target for Postgres {
                 .map(|bound| bound.word().to_owned())
                 .into(),
             settings: self.place.settings.session(&self.schema, Names::of(plan)),
-            // One beside the clients', for what is asked before and after them.
+            // One in addition to the clients', for the queries before and after them.
             connections: Some(clients + 1),
             removes: schema::removes(plan, &self.schema),
         })
     }
 
     async fn observe(&self) -> TargetResult<StoreObservation> {
-        let met = self.known().await?;
+        let preflight = self.known().await?;
         let kept = self.observing.lock().take();
         let mut control = match kept {
             Some(control) => control,
             None => Box::new(self.control().await?),
         };
-        let observed = look(&mut control, &met).await?;
+        let observed = observe(&mut control, &preflight).await?;
         *self.observing.lock() = Some(control);
         Ok(observed)
     }
@@ -324,10 +324,10 @@ impl Target for Postgres {
     async fn reopen(&self, plan: &Plan) -> TargetResult<bool> {
         let mut control = self.control().await?;
         if plan.tables().is_empty() {
-            // Nothing of ours is needed; what stands there is ours to remove, as after `create`.
+            // No tables are needed; an existing managed schema is to be removed, as after `create`.
             let ours = schema::is_ours(&mut control, &self.schema).await?;
             self.made.store(ours, Ordering::Release);
-            self.found.store(ours, Ordering::Release);
+            self.existed_before.store(ours, Ordering::Release);
             return Ok(true);
         }
         schema::reopen(&mut control, plan, &self.schema).await
@@ -343,8 +343,8 @@ impl Target for Postgres {
     }
 
     async fn evidence(&self) -> TargetResult<ReportedSettings> {
-        let met = self.known().await?;
-        evidence(&self.place, &met, &self.schema).await
+        let preflight = self.known().await?;
+        evidence(&self.place, &preflight, &self.schema).await
     }
 
     fn worker(&self) -> TargetResult<Poller> {
@@ -359,7 +359,7 @@ impl Target for Postgres {
         self.session_processes.lock().extend(connection.process_at_login);
         let limit = self.place.settings.connect_timeout;
         let began = clock::now();
-        // A pooler lets clients in at once, and each then waits for a connection of the pool.
+        // A pooler accepts clients at once, and each then waits for a connection of the pool.
         connection.stream.limit(Some(limit));
         let started = self.start_session(&mut connection, plan).await;
         let prepared = started.map_err(|failure| {
@@ -380,11 +380,11 @@ impl Target for Postgres {
         if self.made.load(Ordering::Acquire) {
             let _removal = Cleanup::begins();
             let mut control = self.control().await?;
-            if self.found.load(Ordering::Acquire) {
+            if self.existed_before.load(Ordering::Acquire) {
                 own_sessions::refuse_use(&mut control).await?;
             }
-            let met = self.met.lock().clone();
-            if met.is_some_and(|met| met.product.is_postgres) {
+            let preflight = self.preflight.lock().clone();
+            if preflight.is_some_and(|preflight| preflight.product.is_postgres) {
                 let processes = self.session_processes.lock().clone();
                 waits::end_abandoned(&mut control, &processes).await?;
             }

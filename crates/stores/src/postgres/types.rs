@@ -1,4 +1,4 @@
-//! The types of columns that are understood, by the number that the protocol gives them.
+//! The supported types of columns, by the number that the protocol gives them.
 
 use syncline_contract::Kind;
 
@@ -16,11 +16,11 @@ pub(super) const CHAR: Oid = 1042;
 pub(super) const VARCHAR: Oid = 1043;
 pub(super) const TIMESTAMP: Oid = 1114;
 pub(super) const NUMERIC: Oid = 1700;
-/// Left to the server.
+/// Chosen by the server.
 pub(super) const ANY: Oid = 0;
 
-/// The type of a parameter of that kind. A text's is left to the server, so that it is that of the column
-/// which it meets.
+/// The type of a parameter of that kind. A text's is left to the server, so that it takes the type of
+/// the column that it is compared with.
 pub(super) fn of_parameter(kind: Kind) -> Oid {
     match kind {
         Kind::Int => INT8,

@@ -1,18 +1,18 @@
-//! What a session of the user's own finds: tables by its own search path, and how its commits wait.
+//! What a session of the user finds: tables on its own search path, and how its commits wait.
 
 use super::control::Control;
 use syncline_contract::{TargetResult, UserView};
 
-/// The schemas that such a session searches. Whatever the control session has set is back after it.
+/// The schemas that such a session searches. The control session's settings are restored afterwards.
 const SEARCHED: &str = "BEGIN; RESET search_path; SELECT pg_catalog.unnest(pg_catalog.current_schemas(true)); ROLLBACK";
 
-/// The setting that it begins with: of the start-up packet, its role, its database or the server.
+/// The initial value of the setting: from the start-up packet, the role, the database or the server.
 const WAITS: &str = "SELECT reset_val FROM pg_catalog.pg_settings WHERE name OPERATOR(pg_catalog.=) 'synchronous_commit'";
 
-/// Asks; changes nothing.
+/// Queries the view; changes nothing.
 pub(super) async fn user_view(control: &mut Control, tables: &[String]) -> TargetResult<UserView> {
     let schemas = control.rows(SEARCHED).await?;
-    // A search path may name a schema of ours.
+    // A search path may name a managed schema.
     let schemas = schemas.into_iter().flatten().flatten();
     let schemas: Vec<_> = schemas.filter(|name| !name.starts_with("syncline_")).collect();
     let found = format!(
@@ -31,13 +31,14 @@ pub(super) async fn user_view(control: &mut Control, tables: &[String]) -> Targe
     })
 }
 
-/// Texts as a list of literals, which is never empty.
+/// Texts as a list of literals that is never empty.
 fn literals(texts: &[String]) -> String {
     let literal = |text: &String| format!("'{}'", text.replace('\'', "''"));
     let literals: Vec<_> = texts.iter().map(literal).collect();
     if literals.is_empty() {
         return "NULL".to_owned();
     }
-    // What a backslash means depends on the session's settings; no table that is looked for has one.
+    // The meaning of a backslash depends on the session's settings; no table that is searched for has
+    // one.
     literals.join(", ").replace('\\', "")
 }

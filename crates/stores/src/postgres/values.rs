@@ -1,5 +1,5 @@
-//! Values to bytes and back: binary for the plan's own operations, text for a user's statements, whose
-//! types only the server knows.
+//! Encodes and decodes values: binary for the plan's own operations, text for a user's statements,
+//! whose types only the server knows.
 
 use super::types::{FLOAT4, FLOAT8, INT2, INT4, INT8, Oid};
 use bytes::{BufMut, BytesMut};
@@ -8,12 +8,12 @@ use std::error::Error;
 use std::fmt::Write;
 use syncline_contract::{Decimal, Kind, Rows, Value};
 
-/// What the codec calls an error of a value.
+/// The codec's type for an error of a value.
 pub(super) type Refused = Box<dyn Error + Sync + Send>;
 
-/// Microseconds from 1970 to 2000, where the server's times begin.
+/// Microseconds from 1970 to 2000, the epoch of the server's times.
 const EPOCH_US: i64 = 946_684_800_000_000;
-/// The server's decimals have digits of four decimal places.
+/// A digit of the server's decimals has four decimal places.
 const BASE: u64 = 10_000;
 const POSITIVE: u16 = 0x0000;
 const NEGATIVE: u16 = 0x4000;
@@ -30,7 +30,7 @@ pub(super) fn binary(value: Value<'_>, out: &mut BytesMut) -> Result<IsNull, Ref
         Value::Bytes(bytes) => out.put_slice(bytes),
         Value::Timestamp(us) => {
             let us = us.checked_sub(EPOCH_US);
-            out.put_i64(us.ok_or("a time before the server's first")?);
+            out.put_i64(us.ok_or("a time before the server's epoch")?);
         }
     }
     Ok(IsNull::No)
@@ -58,7 +58,7 @@ pub(super) fn text(value: Value<'_>, out: &mut BytesMut) -> Result<IsNull, Refus
                 write!(out, "{byte:02x}")?;
             }
         }
-        // As the server itself reads a number of microseconds: an interval after 1970.
+        // In the form in which the server itself prints a timestamp.
         Value::Timestamp(us) => timestamp_text(us, out)?,
     }
     Ok(IsNull::No)
@@ -82,11 +82,11 @@ fn timestamp_text(us: i64, out: &mut BytesMut) -> std::fmt::Result {
     write!(out, "{year:04}-{month:02}-{day:02} {hour:02}:{minute:02}:{second:02}.{us:06}")
 }
 
-/// A decimal in the server's form: how many digits of base 10,000, the weight of the first, the sign, the
-/// decimal places, the digits.
+/// A decimal in the server's form: the number of digits in base 10,000, the weight of the first, the
+/// sign, the number of decimal places, the digits.
 fn numeric(decimal: Decimal, out: &mut BytesMut) {
     let scale = u32::from(decimal.scale);
-    // The fraction is filled up to whole digits.
+    // The fraction is padded to whole digits.
     let fraction_digits = scale.div_ceil(4);
     let one = 10_u128.pow(scale);
     let units = u128::from(decimal.units.unsigned_abs());
@@ -118,7 +118,7 @@ fn numeric(decimal: Decimal, out: &mut BytesMut) {
     }
 }
 
-/// The units of a decimal in the server's form, at a scale; none if it does not fit.
+/// The units of a decimal in the server's form, at a given scale; `None` if it does not fit.
 fn units_of(mut bytes: &[u8], scale: u8) -> Option<i64> {
     let mut next = || -> Option<u16> {
         let (two, rest) = bytes.split_first_chunk::<2>()?;
@@ -136,23 +136,23 @@ fn units_of(mut bytes: &[u8], scale: u8) -> Option<i64> {
     let mut units: i128 = 0;
     for position in 0..i32::from(count) {
         let digit = i128::from(next()?);
-        // The decimal places behind this digit's last one.
+        // The decimal places after this digit's last one.
         let exponent = (i32::from(weight) - position) * 4 + scale;
         let part = if exponent >= 0 {
             digit.checked_mul(10_i128.checked_pow(exponent as u32)?)?
         } else {
-            let cut = 10_i128.checked_pow(exponent.unsigned_abs())?;
-            if digit % cut != 0 {
+            let divisor = 10_i128.checked_pow(exponent.unsigned_abs())?;
+            if digit % divisor != 0 {
                 return None;
             }
-            digit / cut
+            digit / divisor
         };
         units = units.checked_add(part)?;
     }
     i64::try_from(if negative { -units } else { units }).ok()
 }
 
-/// Adds a cell of the plan's own: binary, of that kind. False if the bytes are not of it.
+/// Adds a binary cell of that kind; false if the bytes do not encode one.
 #[inline]
 pub(super) fn push_binary(bytes: Option<&[u8]>, kind: Kind, rows: &mut Rows) -> bool {
     let Some(bytes) = bytes else {
@@ -189,7 +189,8 @@ fn integer(bytes: &[u8]) -> Option<i64> {
     Some(i16::from_be_bytes(two).into())
 }
 
-/// Adds a cell of a user's statement: text, of the type that the server says. False if it is not text.
+/// Adds a text cell of a user's statement, of the type that the server describes; false if it is not
+/// text.
 pub(super) fn push_text(bytes: Option<&[u8]>, oid: Oid, rows: &mut Rows) -> bool {
     let Some(bytes) = bytes else {
         rows.push(Value::Null);
@@ -201,7 +202,7 @@ pub(super) fn push_text(bytes: Option<&[u8]>, oid: Oid, rows: &mut Rows) -> bool
     let value = match oid {
         INT2 | INT4 | INT8 => text.parse().ok().map(Value::Int),
         FLOAT4 | FLOAT8 => text.parse().ok().map(Value::Float),
-        // All else as the server writes it: decimals exactly, bytes in hexadecimal.
+        // All other types as the server prints them: decimals exactly, bytes in hexadecimal.
         _ => Some(Value::Text(text)),
     };
     value.is_some_and(|value| {
@@ -216,7 +217,7 @@ mod tests {
     use bytes::BytesMut;
     use syncline_contract::{Decimal, Kind, Rows, Value};
 
-    fn there_and_back(value: Value<'_>, kind: Kind) -> Rows {
+    fn round_trip(value: Value<'_>, kind: Kind) -> Rows {
         let mut out = BytesMut::new();
         binary(value, &mut out).unwrap();
         let mut rows = Rows::new(1);
@@ -225,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn every_kind_comes_back() {
+    fn every_kind_survives_a_round_trip() {
         for (value, kind) in [
             (Value::Int(i64::MIN), Kind::Int),
             (Value::Float(-0.1), Kind::Float),
@@ -234,7 +235,7 @@ mod tests {
             (Value::Timestamp(0), Kind::Timestamp),
             (Value::Timestamp(1_700_000_000_123_456), Kind::Timestamp),
         ] {
-            assert_eq!(there_and_back(value, kind).row(0).value(0), value);
+            assert_eq!(round_trip(value, kind).row(0).value(0), value);
         }
         let mut rows = Rows::new(1);
         assert!(push_binary(None, Kind::Int, &mut rows));
@@ -242,14 +243,14 @@ mod tests {
     }
 
     #[test]
-    fn decimals_come_back_at_any_scale_and_size() {
+    fn decimals_survive_a_round_trip_at_any_scale_and_size() {
         let mut random = fastrand::Rng::with_seed(11);
         let mut units = vec![0, 1, -1, 9_999, 10_000, -10_001, i64::MAX, i64::MIN];
         units.extend((0..500).map(|_| random.i64(..) >> random.u32(0..64)));
         for units in units {
             for scale in [0, 1, 2, 4, 5, 9, 18] {
                 let value = Value::Decimal(Decimal { units, scale });
-                let back = there_and_back(value, Kind::Decimal { scale });
+                let back = round_trip(value, Kind::Decimal { scale });
                 assert_eq!(back.row(0).value(0), value);
             }
         }
@@ -267,8 +268,8 @@ mod tests {
     }
 
     #[test]
-    fn texts_for_a_users_statement_are_as_the_server_reads_them() {
-        for (value, said) in [
+    fn texts_of_values_are_valid_literals_for_the_server() {
+        for (value, expected) in [
             (Value::Int(-5), "-5"),
             (Value::Float(0.25), "0.25"),
             (Value::Decimal(Decimal { units: -1_205, scale: 2 }), "-12.05"),
@@ -280,7 +281,7 @@ mod tests {
         ] {
             let mut out = BytesMut::new();
             text(value, &mut out).unwrap();
-            assert_eq!(str::from_utf8(&out).unwrap(), said);
+            assert_eq!(str::from_utf8(&out).unwrap(), expected);
         }
     }
 }

@@ -1,21 +1,22 @@
-//! Sessions of a run that did not end: what they wait for, and their end before a removal.
+//! Sessions of a run that did not end: what they wait for, and their termination before a removal.
 //!
 //! A commit that waits for a synchronous standby waits for ever once the standby is gone, and keeps its
-//! locks:
-//! the removal of its schema would wait for it. Its client has left, so nobody reads its answer.
+//! locks, so the removal of its schema would wait for it. Its client has left, so its answer has no
+//! reader.
 //!
-//! Only processes that this run's own sessions were given at log-in are ended, and only those that still bear
-//! our name as this role on this database: the number of one that has ended may belong to another by now.
+//! Only backends that this run's own sessions got at log-in are terminated, and only if they still have
+//! our session name, this role and this database: the number of an ended process may belong to another
+//! one by now.
 
 use super::control::Control;
 use super::own_sessions::is_own;
 use syncline_contract::TargetResult;
 
-/// How often the end of the ended sessions is looked for.
-const LOOKS: u32 = 40;
+/// How often to check that the terminated sessions have ended.
+const CHECKS: u32 = 40;
 
-/// The condition of a session of ours among those processes.
-fn ours(processes: &[u64]) -> String {
+/// The SQL condition for this run's sessions among those processes.
+fn own_condition(processes: &[u64]) -> String {
     let numbers: Vec<String> = processes.iter().map(u64::to_string).collect();
     format!(
         "pid IN ({}) AND pid <> pg_backend_pid() AND {} AND usename = current_user AND datname = \
@@ -25,7 +26,8 @@ fn ours(processes: &[u64]) -> String {
     )
 }
 
-/// What sessions of ours wait for, by the server's word; none if no session waits inside a statement.
+/// What this run's sessions wait for, as the server reports it; `None` if no session waits inside a
+/// statement.
 pub(super) async fn described(
     control: &mut Control,
     processes: &[u64],
@@ -36,7 +38,7 @@ pub(super) async fn described(
     let waiting = format!(
         "SELECT wait_event, count(*) FROM pg_stat_activity WHERE {} AND state = 'active' AND wait_event IS NOT \
          NULL GROUP BY wait_event ORDER BY 2 DESC",
-        ours(processes)
+        own_condition(processes)
     );
     let rows = control.rows(&waiting).await?;
     let mut parts = Vec::new();
@@ -54,22 +56,23 @@ pub(super) async fn described(
     Ok((!parts.is_empty()).then(|| parts.join(", ")))
 }
 
-/// Ends the sessions of this run that their clients have left behind, and waits until they are gone.
+/// Terminates this run's sessions whose clients have gone, and waits until they have ended.
 pub(super) async fn end_abandoned(control: &mut Control, processes: &[u64]) -> TargetResult<()> {
     if processes.is_empty() {
         return Ok(());
     }
-    let ours = ours(processes);
-    // What goes by itself needs no end: the server logs one that it was told to make.
-    let waits = format!("SELECT count(*) FROM pg_stat_activity WHERE {ours} AND state <> 'idle'");
+    let own_condition = own_condition(processes);
+    // Most sessions end by themselves, and the server logs each termination.
+    let waits =
+        format!("SELECT count(*) FROM pg_stat_activity WHERE {own_condition} AND state <> 'idle'");
     let end = format!(
-        "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE {ours} AND state <> 'idle'"
+        "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE {own_condition} AND state <> 'idle'"
     );
-    for look in 0..LOOKS {
+    for check in 0..CHECKS {
         if control.number(&waits).await? == Some(0) {
             return Ok(());
         }
-        if look == 2 {
+        if check == 2 {
             control.rows(&end).await?;
         }
         control.rows("SELECT pg_sleep(0.05)").await?;

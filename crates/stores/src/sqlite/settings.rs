@@ -15,8 +15,8 @@ words! {
         Truncate = "truncate",
         /// A rollback journal whose header is overwritten at commit.
         Persist = "persist",
-        /// A rollback journal in the memory of the process: one that is killed in a transaction leaves a damaged
-        /// database.
+        /// A rollback journal in the memory of the process: one that is killed in a transaction leaves a
+        /// damaged database.
         Memory = "memory",
     }
 }

@@ -117,7 +117,9 @@ pub fn like(of: &str, observed: &StoreObservation) -> Result<ReplicaConfig> {
     for (name, default) in copied {
         match value(name) {
             None => {
-                different.push(format!("{name} has the product's default, because the live server did not report it"))
+                different.push(format!(
+                    "{name} has the product's default, because the live server did not report it"
+                ));
             }
             Some(value) if default.contains(&&*value) => {}
             Some(value) if is_plain(&value) => options.push(format!("{name}={value}")),

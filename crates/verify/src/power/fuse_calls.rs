@@ -359,7 +359,7 @@ impl FuseCalls {
 fn entry(metadata: io::Result<LookupResult>, reply: ReplyEntry) {
     match metadata {
         Ok((node, metadata)) => {
-            reply.entry(&CACHE_TTL, &attr(node, metadata.as_ref()), Generation(0))
+            reply.entry(&CACHE_TTL, &attr(node, metadata.as_ref()), Generation(0));
         }
         Err(error) => reply.error(error.into()),
     }

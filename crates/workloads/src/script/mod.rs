@@ -13,6 +13,7 @@
 //!    sequence.
 //! 6. For built-in scripts, and scripts that name one of pgbench's tables, these tables are created and
 //!    filled.
+//!
 //! Deviations: an unset variable in a statement is an error, not null or its own name. A null that `\gset`
 //! stores stays null, while pgbench stores an empty text; other values keep their kind. A `:name` in quotes
 //! is refused if it is a variable, because a parameter cannot be used there; with the simple protocol, its
