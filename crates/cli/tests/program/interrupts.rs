@@ -1,6 +1,6 @@
 //! Ctrl-C: ends cleanly with what was measured, and leaves nothing behind.
 
-use crate::support::{ProgramOutput, folder, interrupt, left_behind, records, say, start};
+use crate::support::{ProgramOutput, folder, interrupt, left_behind, records, start, syncline};
 use std::io::Write;
 use std::net::TcpListener;
 use std::path::Path;
@@ -25,12 +25,12 @@ fn interrupted(folder: &Path, line: &str, part: &str) -> ProgramOutput {
 #[test]
 fn a_probe_that_is_stopped_removes_its_files_and_keeps_its_record() {
     let folder = folder();
-    let said = interrupted(folder.path(), "probe .", ".syncline-probe");
-    assert_eq!(said.code, 2, "{said:?}");
+    let result = interrupted(folder.path(), "probe .", ".syncline-probe");
+    assert_eq!(result.code, 2, "{result:?}");
     assert_eq!(left_behind(folder.path()), Vec::<String>::new());
     let files = records(folder.path());
     assert_eq!(files.len(), 1);
-    assert_eq!(say(folder.path(), &format!("show {}", files[0].display())).code, 0);
+    assert_eq!(syncline(folder.path(), &format!("show {}", files[0].display())).code, 0);
 }
 
 #[test]
@@ -50,22 +50,22 @@ fn a_run_that_is_stopped_tells_what_it_measured() {
         std::thread::yield_now();
     }
     interrupt(&child);
-    let said = ProgramOutput::after(child);
-    let record = said.json();
+    let result = ProgramOutput::after(child);
+    let record = result.json();
     assert_eq!(record["stopped_by"], "asked to stop", "{record}");
     assert!(record["outcomes"]["committed"].as_u64().unwrap() > 0);
     assert!(record["checks"].as_array().unwrap().iter().all(|check| check["outcome"] == "held"));
     assert_eq!(left_behind(folder.path()), Vec::<String>::new());
-    assert_eq!(said.code, 2, "not all that was asked for was done: {said:?}");
+    assert_eq!(result.code, 2, "not all that was asked for was done: {result:?}");
 }
 
 #[test]
 fn a_run_that_is_stopped_before_its_load_says_so() {
     let folder = folder();
-    let said =
+    let result =
         interrupted(folder.path(), "run insert --on sqlite --duration 60s", ".syncline-probe");
-    assert_eq!((said.code, said.out.as_str()), (2, ""), "{said:?}");
-    assert!(said.err.contains("stopped before the measurement"), "{said:?}");
+    assert_eq!((result.code, result.out.as_str()), (2, ""), "{result:?}");
+    assert!(result.err.contains("stopped before the measurement"), "{result:?}");
     assert_eq!(left_behind(folder.path()), Vec::<String>::new());
     assert_eq!(records(folder.path()).len(), 0);
 }
@@ -73,9 +73,9 @@ fn a_run_that_is_stopped_before_its_load_says_so() {
 #[test]
 fn schedules_that_are_stopped_leave_no_store_behind() {
     let folder = folder();
-    let said = interrupted(folder.path(), "verify isolation sqlite", ".syncline-sqlite");
-    assert_eq!((said.code, said.out.as_str()), (2, ""), "{said:?}");
-    assert!(said.err.contains("stopped before"), "{said:?}");
+    let result = interrupted(folder.path(), "verify isolation sqlite", ".syncline-sqlite");
+    assert_eq!((result.code, result.out.as_str()), (2, ""), "{result:?}");
+    assert!(result.err.contains("stopped before"), "{result:?}");
     assert_eq!(left_behind(folder.path()), Vec::<String>::new());
 }
 
@@ -110,15 +110,15 @@ fn a_load_that_was_killed_is_refused_by_the_next_run_which_says_what_to_do() {
     child.kill().unwrap();
     child.wait().unwrap();
     for _ in 0..2 {
-        let said = say(folder.path(), &run(2_000_000));
-        assert_eq!(said.code, 2, "{said:?}");
+        let result = syncline(folder.path(), &run(2_000_000));
+        assert_eq!(result.code, 2, "{result:?}");
         let why = "its rows were not loaded to the end; remove it";
-        assert!(said.err.contains(why), "{said:?}");
+        assert!(result.err.contains(why), "{result:?}");
     }
     for name in left_behind(folder.path()) {
         std::fs::remove_file(folder.path().join(name)).unwrap();
     }
-    assert_eq!(say(folder.path(), &run(100)).code, 0, "the place is free");
+    assert_eq!(syncline(folder.path(), &run(100)).code, 0, "the place is free");
 }
 
 /// f16: a load that adds a part and is killed leaves rows that nothing starts from.
@@ -131,8 +131,8 @@ fn a_part_that_was_not_loaded_to_its_end_is_refused() {
              --on sqlite:kept.db?durability=os"
         )
     };
-    let said = say(folder.path(), &load(0, 100));
-    assert_eq!(said.code, 0, "{said:?}");
+    let result = syncline(folder.path(), &load(0, 100));
+    assert_eq!(result.code, 0, "{result:?}");
     let mut child = start(folder.path(), &load(100, 1_900_000));
     let log = folder.path().join("kept.db-wal");
     while std::fs::metadata(&log).map_or(0, |log| log.len()) < 1 << 20 {
@@ -144,13 +144,13 @@ fn a_part_that_was_not_loaded_to_its_end_is_refused() {
     let run = "ycsb run -p recordcount=2000000 -p fieldcount=1 -p operationcount=1 --line none \
                --on sqlite:kept.db?durability=os";
     for line in [&load(100, 1_900_000), &load(0, 100), run] {
-        let said = say(folder.path(), line);
-        assert_eq!(said.code, 2, "{line}: {said:?}");
-        assert!(!said.out.contains("Return=OK"), "{line}: {said:?}");
+        let result = syncline(folder.path(), line);
+        assert_eq!(result.code, 2, "{line}: {result:?}");
+        assert!(!result.out.contains("Return=OK"), "{line}: {result:?}");
     }
-    let said = say(folder.path(), &load(100, 1_900_000));
+    let result = syncline(folder.path(), &load(100, 1_900_000));
     let why = "has not ended, so their content is unknown; remove it";
-    assert!(said.err.contains(why), "{said:?}");
+    assert!(result.err.contains(why), "{result:?}");
 }
 
 /// A port at which a server accepts and says `words` to each connection, then nothing; told of each one.
@@ -194,13 +194,13 @@ fn ends_by_one_ctrl_c(folder: &Path, verb: &str, url: &str, words: &'static [u8]
     }
     if child.try_wait().unwrap().is_none() {
         child.kill().unwrap();
-        let said = ProgramOutput::after(child);
-        panic!("{line} is there after {ENDS_WITHIN:?}: {said:?}");
+        let result = ProgramOutput::after(child);
+        panic!("{line} is there after {ENDS_WITHIN:?}: {result:?}");
     }
-    let said = ProgramOutput::after(child);
-    assert_eq!(said.code, 2, "{line}: {said:?}");
+    let result = ProgramOutput::after(child);
+    assert_eq!(result.code, 2, "{line}: {result:?}");
     let stopped = ["interrupted", "asked to stop"];
-    assert!(stopped.iter().any(|one| said.err.contains(one)), "{line}: {said:?}");
+    assert!(stopped.iter().any(|one| result.err.contains(one)), "{line}: {result:?}");
 }
 
 // A.E6, B.F7

@@ -1,6 +1,6 @@
 //! Metered runs: what is printed, what the record holds, what stands beside it and folds again.
 
-use crate::support::{folder, left_behind, program, quick_run, records, say};
+use crate::support::{folder, left_behind, program, quick_run, records, syncline};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fs;
@@ -25,15 +25,15 @@ fn a_metered_run_prints_the_table_and_records_its_cost() {
     for target in TARGETS {
         let folder = folder();
         let line = format!("--on {target} --clients 2 --duration 400ms --meter");
-        let said = quick_run(folder.path(), &line);
-        assert_eq!(said.code, 0, "{target}: {said:?}");
+        let result = quick_run(folder.path(), &line);
+        assert_eq!(result.code, 0, "{target}: {result:?}");
         for wanted in ["Cost of a transaction by module", "Measurement methods"] {
-            assert!(said.out.contains(wanted), "{target}: {}", said.out);
+            assert!(result.out.contains(wanted), "{target}: {}", result.out);
         }
-        let unknown = said.out.lines().any(|line| line.starts_with("  unknown "));
-        assert!(unknown, "{target}: {}", said.out);
+        let unknown = result.out.lines().any(|line| line.starts_with("  unknown "));
+        assert!(unknown, "{target}: {}", result.out);
         let path = records(folder.path()).remove(0);
-        let shown = say(folder.path(), &format!("show --json {}", path.display()));
+        let shown = syncline(folder.path(), &format!("show --json {}", path.display()));
         let record = shown.json();
         let cost = &record["cost"];
         assert!(cost["commits"].as_u64().unwrap() > 0, "{target}: {cost}");
@@ -75,11 +75,11 @@ fn stacks_stand_beside_the_record_and_fold_again() {
         let name = stacks.file_name().and_then(|name| name.to_str());
         assert_eq!(record["cost"]["stacks"].as_str(), name, "{target}");
         assert!(stacks.exists(), "{target}");
-        let listed = say(folder.path(), "list runs");
+        let listed = syncline(folder.path(), "list runs");
         assert!(!listed.out.contains("left out"), "{}", listed.out);
         let nothing = folder.path().join("nothing.toml");
         fs::write(&nothing, "product = \"nothing known\"\n").unwrap();
-        let again = say(
+        let again = syncline(
             folder.path(),
             &format!("show --json --map {} {}", nothing.display(), path.display()),
         );
@@ -95,7 +95,7 @@ fn stacks_stand_beside_the_record_and_fold_again() {
         for ((metric, old), (_, new)) in old.into_iter().zip(new) {
             assert_eq!(amount(old), amount(new), "{target}: {metric}");
         }
-        let shared = say(folder.path(), &format!("show --share --json {}", path.display()));
+        let shared = syncline(folder.path(), &format!("show --share --json {}", path.display()));
         assert!(shared.json()["cost"]["stacks"].is_null(), "{target}");
         assert!(shared.err.contains("stacks are left out"), "{}", shared.err);
     }
@@ -104,20 +104,24 @@ fn stacks_stand_beside_the_record_and_fold_again() {
 #[test]
 fn what_cannot_be_folded_is_refused_with_a_sentence() {
     let folder = folder();
-    let said = quick_run(folder.path(), "--on null --transactions 100");
-    assert_eq!(said.code, 0, "{said:?}");
+    let result = quick_run(folder.path(), "--on null --transactions 100");
+    assert_eq!(result.code, 0, "{result:?}");
     let path = records(folder.path()).remove(0);
     let path = path.display();
-    let said = say(folder.path(), &format!("show --functions cpu {path}"));
-    assert_eq!(said.code, 2, "{said:?}");
-    assert!(said.err.contains("was not profiled"), "{}", said.err);
+    let result = syncline(folder.path(), &format!("show --functions cpu {path}"));
+    assert_eq!(result.code, 2, "{result:?}");
+    assert!(result.err.contains("was not profiled"), "{}", result.err);
     let bad = folder.path().join("bad.toml");
     fs::write(&bad, "product = \"x\"\n[[module]]\nname = \"engine room\"\nmatch = []\n").unwrap();
-    let said = say(folder.path(), &format!("show --map {} {path}", bad.display()));
-    assert_eq!(said.code, 2, "{said:?}");
-    assert!(said.err.contains("line 3") && said.err.contains("is not a module"), "{}", said.err);
-    let said = say(folder.path(), &format!("show --threads postgres* {path}"));
-    assert_eq!(said.code, 2, "{said:?}");
+    let result = syncline(folder.path(), &format!("show --map {} {path}", bad.display()));
+    assert_eq!(result.code, 2, "{result:?}");
+    assert!(
+        result.err.contains("line 3") && result.err.contains("is not a module"),
+        "{}",
+        result.err
+    );
+    let result = syncline(folder.path(), &format!("show --threads postgres* {path}"));
+    assert_eq!(result.code, 2, "{result:?}");
     let alone = quick_run(folder.path(), "--on null --transactions 1 --map x.toml");
     assert_eq!(alone.code, 2, "a map asks for --meter: {alone:?}");
 }
@@ -125,17 +129,17 @@ fn what_cannot_be_folded_is_refused_with_a_sentence() {
 #[test]
 fn functions_and_stacks_are_printed_for_people_and_programs() {
     let folder = folder();
-    let said = quick_run(folder.path(), "--on engine --clients 2 --duration 900ms --meter");
-    assert_eq!(said.code, 0, "{said:?}");
+    let result = quick_run(folder.path(), "--on engine --clients 2 --duration 900ms --meter");
+    assert_eq!(result.code, 0, "{result:?}");
     let path = records(folder.path()).remove(0);
     let path = path.display();
-    let functions = say(folder.path(), &format!("show --functions cpu --top 5 {path}"));
+    let functions = syncline(folder.path(), &format!("show --functions cpu --top 5 {path}"));
     assert_eq!(functions.code, 0, "{functions:?}");
     assert!(functions.out.contains("functions by processor time"), "{}", functions.out);
     let mut pprof = program(folder.path(), &format!("show --stacks pprof {path}"));
     let pprof = pprof.output().unwrap().stdout;
     assert!(pprof.starts_with(&[0x1f, 0x8b]), "pprof reads gzip");
-    let page = say(folder.path(), &format!("show --html report.html {path}"));
+    let page = syncline(folder.path(), &format!("show --html report.html {path}"));
     assert_eq!(page.code, 0, "{page:?}");
     let page = fs::read_to_string(folder.path().join("report.html")).unwrap();
     assert!(page.contains("Where the time goes"));
@@ -155,26 +159,26 @@ fn what_a_view_cannot_choose_is_refused() {
         "show --statements --threads all r.jsonl",
         "show --functions cpu --share r.jsonl",
     ] {
-        let said = say(folder.path(), line);
-        assert_eq!(said.code, 2, "{line}: {said:?}");
-        assert!(said.err.contains("cannot be used with"), "{line}: {}", said.err);
+        let result = syncline(folder.path(), line);
+        assert_eq!(result.code, 2, "{line}: {result:?}");
+        assert!(result.err.contains("cannot be used with"), "{line}: {}", result.err);
     }
-    let said = say(folder.path(), "show --top 3 r.jsonl");
-    assert_eq!(said.code, 2, "{said:?}");
-    assert!(said.err.contains("--functions"), "{}", said.err);
+    let result = syncline(folder.path(), "show --top 3 r.jsonl");
+    assert_eq!(result.code, 2, "{result:?}");
+    assert!(result.err.contains("--functions"), "{}", result.err);
 }
 
 #[test]
 fn a_page_whose_stacks_are_damaged_says_so() {
     let folder = folder();
-    let said = quick_run(folder.path(), "--on engine --transactions 200 --meter");
-    assert_eq!(said.code, 0, "{said:?}");
+    let result = quick_run(folder.path(), "--on engine --transactions 200 --meter");
+    assert_eq!(result.code, 0, "{result:?}");
     let path = records(folder.path()).remove(0);
     let page = format!("show --html page.html {}", path.display());
-    let whole = say(folder.path(), &page);
+    let whole = syncline(folder.path(), &page);
     assert!(!whole.err.contains("no flame graph"), "{}", whole.err);
     fs::write(path.with_extension("stacks"), "{\"head\":").unwrap();
-    let damaged = say(folder.path(), &page);
+    let damaged = syncline(folder.path(), &page);
     assert_eq!(damaged.code, 0, "{damaged:?}");
     for wanted in ["no flame graph", "line 1", "wrote page.html"] {
         assert!(damaged.err.contains(wanted), "{wanted}: {}", damaged.err);
@@ -184,19 +188,19 @@ fn a_page_whose_stacks_are_damaged_says_so() {
 #[test]
 fn meters_that_work_here_and_what_opens_the_others_are_listed() {
     let folder = folder();
-    let said = say(folder.path(), "list meters");
-    assert_eq!(said.code, 0, "{said:?}");
+    let result = syncline(folder.path(), "list meters");
+    assert_eq!(result.code, 0, "{result:?}");
     for wanted in
         ["by module, works here", "not by module here", "async-profiler", "flight recorder", "tags"]
     {
-        assert!(said.out.contains(wanted), "{}", said.out);
+        assert!(result.out.contains(wanted), "{}", result.out);
     }
 }
 
 /// The cost in the only record of a folder.
 fn cost_in(folder: &Path) -> Value {
     let path = records(folder).remove(0);
-    say(folder, &format!("show --json {}", path.display())).json()["cost"].take()
+    syncline(folder, &format!("show --json {}", path.display())).json()["cost"].take()
 }
 
 #[test]
@@ -208,16 +212,16 @@ fn the_front_doors_are_metered_as_a_run_is() {
          --line none --on engine --meter --sampling-hz 199",
     ] {
         let folder = folder();
-        let said = say(folder.path(), door);
-        assert_eq!(said.code, 0, "{door}: {said:?}");
+        let result = syncline(folder.path(), door);
+        assert_eq!(result.code, 0, "{door}: {result:?}");
         for wanted in ["Cost of a transaction by module", "Measurement methods"] {
-            assert!(said.out.contains(wanted), "{door}: {}", said.out);
+            assert!(result.out.contains(wanted), "{door}: {}", result.out);
         }
         let cost = cost_in(folder.path());
         assert!(cost["commits"].as_u64().unwrap() > 0, "{door}: {cost}");
         assert!(cost["stacks"].is_string(), "{door}: {cost}");
         let path = records(folder.path()).remove(0);
-        let again = say(folder.path(), &format!("show --functions cpu {}", path.display()));
+        let again = syncline(folder.path(), &format!("show --functions cpu {}", path.display()));
         assert_eq!(again.code, 0, "{door}: {again:?}");
     }
 }
@@ -233,10 +237,10 @@ fn a_map_of_ones_own_is_taken_at_every_door() {
         "ycsb run -p recordcount=10 -p operationcount=50 --line none --on engine --meter --map own.toml",
         "survey --clients 1 --repeat 1 --duration 100ms --warm-up 0 --meter --map own.toml",
     ] {
-        let said = say(folder.path(), door);
-        assert_eq!(said.code, 0, "{door}: {said:?}");
+        let result = syncline(folder.path(), door);
+        assert_eq!(result.code, 0, "{door}: {result:?}");
         for path in records(folder.path()) {
-            let record = say(folder.path(), &format!("show --json {}", path.display())).json();
+            let record = syncline(folder.path(), &format!("show --json {}", path.display())).json();
             if record["kind"] == "run" {
                 assert_eq!(record["cost"]["map"], "my own", "{door}");
             }
@@ -269,9 +273,9 @@ fn what_is_no_run_is_not_metered_and_a_bad_map_is_refused_before_anything_is_tou
             "bad.toml",
         ),
     ] {
-        let said = say(folder.path(), line);
-        assert_eq!(said.code, 2, "{line}: {said:?}");
-        assert!(said.err.contains(words), "{line}: {}", said.err);
+        let result = syncline(folder.path(), line);
+        assert_eq!(result.code, 2, "{line}: {result:?}");
+        assert!(result.err.contains(words), "{line}: {}", result.err);
         assert_eq!(left_behind(folder.path()), ["bad.toml"], "{line}");
         assert!(records(folder.path()).is_empty(), "{line}");
     }
@@ -281,16 +285,16 @@ fn what_is_no_run_is_not_metered_and_a_bad_map_is_refused_before_anything_is_tou
 fn a_survey_is_metered_stage_by_stage_and_says_where_a_stage_was_too_short() {
     let folder = folder();
     let line = "survey --clients 2 --repeat 1 --duration 100ms --warm-up 0 --meter";
-    let said = say(folder.path(), line);
-    assert_eq!(said.code, 0, "{said:?}");
+    let result = syncline(folder.path(), line);
+    assert_eq!(result.code, 0, "{result:?}");
     assert_eq!(
-        said.out.matches("too short: ").count(),
+        result.out.matches("too short: ").count(),
         3,
         "the engine, SQLite by threads and by queue: {}",
-        said.out
+        result.out
     );
     for path in records(folder.path()) {
-        let record = say(folder.path(), &format!("show --json {}", path.display())).json();
+        let record = syncline(folder.path(), &format!("show --json {}", path.display())).json();
         if record["kind"] == "run" {
             assert!(record["cost"]["commits"].as_u64().unwrap() > 0, "{record}");
         }
@@ -301,21 +305,21 @@ fn a_survey_is_metered_stage_by_stage_and_says_where_a_stage_was_too_short() {
 fn a_run_is_done_again_with_the_meter_and_by_another_map() {
     let folder = folder();
     fs::write(folder.path().join("own.toml"), "product = \"my own\"\n").unwrap();
-    let said = quick_run(folder.path(), "--on engine --transactions 100");
-    assert_eq!(said.code, 0, "{said:?}");
+    let result = quick_run(folder.path(), "--on engine --transactions 100");
+    assert_eq!(result.code, 0, "{result:?}");
     let plain = records(folder.path()).remove(0);
     let like = |record: &Path, rest: &str| {
         let line = format!("run --like {} --json {rest}", record.display());
-        say(folder.path(), &line)
+        syncline(folder.path(), &line)
     };
     for (flags, words) in [
         ("--map own.toml", "--map requires --meter"),
         ("--sampling-hz 9", "--sampling-hz requires --meter"),
         ("--meter --map none.toml", "cannot read the map none.toml"),
     ] {
-        let said = like(&plain, flags);
-        assert_eq!(said.code, 2, "{flags}: {said:?}");
-        assert!(said.err.contains(words), "{flags}: {}", said.err);
+        let result = like(&plain, flags);
+        assert_eq!(result.code, 2, "{flags}: {result:?}");
+        assert!(result.err.contains(words), "{flags}: {}", result.err);
     }
     let metered = like(&plain, "--meter --sampling-hz 199 --map own.toml").json();
     assert_eq!(metered["plan"]["looks_per_s"], 199);
@@ -335,9 +339,9 @@ fn a_run_is_done_again_with_the_meter_and_by_another_map() {
 fn what_looking_costs_is_printed_and_weighed_before_the_span() {
     let folder = folder();
     let line = "--on engine --clients 2 --duration 300ms --meter";
-    let said = quick_run(folder.path(), line);
-    assert_eq!(said.code, 0, "{said:?}");
-    let flat = said.out.split_whitespace().collect::<Vec<_>>().join(" ");
+    let result = quick_run(folder.path(), line);
+    assert_eq!(result.code, 0, "{result:?}");
+    let flat = result.out.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(flat.contains("profiling overhead: "), "{flat}");
     assert!(flat.contains("was not measured: --meter-overhead measures it"), "{flat}");
 
@@ -364,7 +368,7 @@ fn what_looking_costs_is_printed_and_weighed_before_the_span() {
     assert!(measured_ns < 400_000_000, "{measured_ns}");
 
     let path = records(folder.path()).pop().unwrap();
-    let shown = say(folder.path(), &format!("show {}", path.display()));
+    let shown = syncline(folder.path(), &format!("show {}", path.display()));
     let flat = shown.out.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(flat.contains("throughput with the meter over without, "), "{flat}");
     let alone = quick_run(folder.path(), "--on null --transactions 1 --meter-overhead");

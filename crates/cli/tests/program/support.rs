@@ -57,10 +57,10 @@ impl ProgramOutput {
 }
 
 /// Runs the program to its end.
-pub(crate) fn say(folder: &Path, line: &str) -> ProgramOutput {
-    let said = ProgramOutput::of(program(folder, line).output().unwrap());
+pub(crate) fn syncline(folder: &Path, line: &str) -> ProgramOutput {
+    let result = ProgramOutput::of(program(folder, line).output().unwrap());
     agree(folder);
-    said
+    result
 }
 
 /// Holds every record that a program left in that folder to what the figures of any record agree on. Records
@@ -78,7 +78,7 @@ pub(crate) fn agree(folder: &Path) {
 /// A run that lasts as few moments as it can.
 #[allow(dead_code, reason = "the tests of servers share this file and need no such run")]
 pub(crate) fn quick_run(folder: &Path, line: &str) -> ProgramOutput {
-    say(folder, &format!("run insert --warm-up 0 --line none {line}"))
+    syncline(folder, &format!("run insert --warm-up 0 --line none {line}"))
 }
 
 /// The record files of that folder, oldest first.

@@ -2,7 +2,7 @@
 //! in a sentence that says what to do, whether or not it asks for the rows; cleaning makes room.
 
 use crate::foreign_server::ForeignServer;
-use crate::support::{folder, left_behind, program, say};
+use crate::support::{folder, left_behind, program, syncline};
 use std::process::Stdio;
 
 /// Every workload whose rows may stay, with options of a load that takes some moments, and of a small one.
@@ -48,24 +48,24 @@ fn who_comes_after_a_killed_load_is_refused_until_it_is_cleaned() {
         load.kill().unwrap();
         load.wait().unwrap();
         world.wait_while("count(*) > 0");
-        let refused = say(folder.path(), &line(&format!("{long} --reuse")));
+        let refused = syncline(folder.path(), &line(&format!("{long} --reuse")));
         assert_eq!(refused.code, 2, "{name}: {refused:?}");
         let why =
             "its rows were not loaded to the end; remove it (in a server: syncline clean URL)";
         assert!(refused.err.contains(why), "{name}: {refused:?}");
-        let beside = say(folder.path(), &line(small));
+        let beside = syncline(folder.path(), &line(small));
         assert_eq!(beside.code, 2, "{name}: {beside:?}");
         let why = format!("schema syncline_{schema} exists already; name another with schema=");
         assert!(beside.err.contains(&why), "{name}: {beside:?}");
     }
     world.wait_while("count(*) > 0");
-    let cleaned = say(folder.path(), &format!("clean {}", world.url()));
+    let cleaned = syncline(folder.path(), &format!("clean {}", world.url()));
     assert_eq!(cleaned.code, 0, "{cleaned:?}");
     assert_eq!(world.ours(), Vec::<String>::new());
     let (name, _, small) = KEPT[0];
     let url = world.url();
     let anew = format!("run {name} {small} --transactions 20 --line none --on {url}?schema={name}");
-    let anew = say(folder.path(), &anew);
+    let anew = syncline(folder.path(), &anew);
     assert_eq!(anew.code, 0, "{anew:?}");
     assert_eq!(left_behind(folder.path()), Vec::<String>::new());
 }

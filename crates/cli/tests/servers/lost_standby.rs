@@ -1,7 +1,7 @@
 //! A synchronous standby that goes while a run waits for its commits.
 
 use crate::foreign_server::ForeignServer;
-use crate::support::{ProgramOutput, folder, interrupt, left_behind, say, start};
+use crate::support::{ProgramOutput, folder, interrupt, left_behind, start, syncline};
 use std::path::Path;
 use std::process::Child;
 use std::time::Duration;
@@ -54,14 +54,14 @@ fn one_ctrl_c_ends_a_load_that_waits_for_a_lost_standby_and_leaves_nothing() {
     let (world, folder) = (ForeignServer::new(), folder());
     let child = waits_for_a_lost_standby(&world, folder.path());
     interrupt(&child);
-    let said = ended(child);
-    assert_eq!(said.code, 2, "{said:?}");
+    let result = ended(child);
+    assert_eq!(result.code, 2, "{result:?}");
     assert!(
-        said.err.contains("stopped while rows were loaded") && said.err.contains("SyncRep"),
-        "{said:?}"
+        result.err.contains("stopped while rows were loaded") && result.err.contains("SyncRep"),
+        "{result:?}"
     );
-    assert_eq!(world.ours(), Vec::<String>::new(), "{said:?}");
-    assert_eq!(world.ask(WAITING), "0", "{said:?}");
+    assert_eq!(world.ours(), Vec::<String>::new(), "{result:?}");
+    assert_eq!(world.ask(WAITING), "0", "{result:?}");
     assert_eq!(left_behind(folder.path()), Vec::<String>::new());
 }
 
@@ -74,10 +74,10 @@ fn clean_ends_the_sessions_that_a_killed_program_has_left_waiting() {
     child.wait().unwrap();
     assert_ne!(world.ask(WAITING), "0", "the server has not noticed");
     assert_eq!(world.ours().len(), 1);
-    let said = say(folder.path(), &format!("clean {}", world.url()));
-    assert_eq!(said.code, 0, "{said:?}");
+    let result = syncline(folder.path(), &format!("clean {}", world.url()));
+    assert_eq!(result.code, 0, "{result:?}");
     let ended = "of a program that has ended, which waits in SyncRep for a synchronous standby";
-    assert!(said.out.contains(ended) && said.out.contains("schema syncline_"), "{said:?}");
+    assert!(result.out.contains(ended) && result.out.contains("schema syncline_"), "{result:?}");
     assert_eq!(world.ours(), Vec::<String>::new());
     assert_eq!(world.ask(WAITING), "0");
 }
@@ -88,12 +88,12 @@ fn clean_names_the_sessions_of_programs_that_it_does_not_know() {
     let (world, folder) = (ForeignServer::new(), folder());
     world.ask("CREATE SCHEMA syncline_other; COMMENT ON SCHEMA syncline_other IS 'made by Syncline, which may drop it'");
     let other = world.session_named("syncline");
-    let said = say(folder.path(), &format!("clean {}", world.url()));
-    assert_eq!(said.code, 2, "{said:?}");
+    let result = syncline(folder.path(), &format!("clean {}", world.url()));
+    assert_eq!(result.code, 2, "{result:?}");
     assert!(
-        said.err.contains("which waits in PgSleep, is of a program that is not on this machine")
-            && said.err.contains("SELECT pg_terminate_backend("),
-        "{said:?}"
+        result.err.contains("which waits in PgSleep, is of a program that is not on this machine")
+            && result.err.contains("SELECT pg_terminate_backend("),
+        "{result:?}"
     );
     assert_eq!(world.ours(), ["syncline_other"]);
     drop(other);

@@ -1,7 +1,7 @@
 //! `syncline observe`: what it says of a store under somebody else's load is what happened there.
 
 use crate::foreign_server::ForeignServer;
-use crate::support::{ProgramOutput, figure, folder, interrupt, program, records, say, start};
+use crate::support::{ProgramOutput, figure, folder, interrupt, program, records, start, syncline};
 
 /// Transactions of the load.
 const LOAD: u32 = 3_000;
@@ -21,9 +21,9 @@ fn an_observation_agrees_with_pgbench_and_with_the_traced_sync_calls() {
     world.wait_while("count(*) > 1");
     look_after(&world, now(&world) + 0.6);
     interrupt(&child);
-    let said = ProgramOutput::after(child);
-    assert_eq!(said.code, 0, "{said:?}");
-    let record = said.json();
+    let result = ProgramOutput::after(child);
+    assert_eq!(result.code, 0, "{result:?}");
+    let record = result.json();
     let seen = figure(&record, "commits_per_s") * figure(&record, "span_ns") / 1e9;
     let off = (seen - f64::from(LOAD)).abs() / f64::from(LOAD);
     assert!(off < 0.02, "{seen} commits seen of {LOAD}");
@@ -62,14 +62,15 @@ fn look_after(world: &ForeignServer, seconds: f64) {
 fn an_observation_changes_nothing_and_is_shown_again_from_its_record() {
     let (world, folder) = (ForeignServer::new(), folder());
     let before = world.everything();
-    let said = say(folder.path(), &format!("observe {} --for 1s --every 500ms", world.url()));
-    assert_eq!(said.code, 0, "{said:?}");
-    assert!(said.out.contains("commits per sync"), "{said:?}");
+    let result =
+        syncline(folder.path(), &format!("observe {} --for 1s --every 500ms", world.url()));
+    assert_eq!(result.code, 0, "{result:?}");
+    assert!(result.out.contains("commits per sync"), "{result:?}");
     assert_eq!(world.everything(), before);
     let file = records(folder.path()).remove(0);
-    let shown = say(folder.path(), &format!("show {}", file.display()));
-    assert_eq!(shown.out, said.out);
-    let none = say(folder.path(), "observe sqlite:x.db --for 1s");
+    let shown = syncline(folder.path(), &format!("show {}", file.display()));
+    assert_eq!(shown.out, result.out);
+    let none = syncline(folder.path(), "observe sqlite:x.db --for 1s");
     assert_eq!(none.code, 2);
     assert!(none.err.contains("cannot be observed"), "{none:?}");
 }
@@ -101,12 +102,12 @@ fn an_alias_keeps_product_user_and_place_out_of_every_line_of_the_record() {
     let (world, folder) = (ForeignServer::new(), folder());
     let mut observe =
         program(folder.path(), &format!("observe {} --for 200ms --every 100ms", world.url()));
-    let said = ProgramOutput::of(observe.args(["--alias", "Store A"]).output().unwrap());
-    assert_eq!(said.code, 0, "{said:?}");
+    let result = ProgramOutput::of(observe.args(["--alias", "Store A"]).output().unwrap());
+    assert_eq!(result.code, 0, "{result:?}");
     let text = std::fs::read_to_string(records(folder.path()).remove(0)).unwrap();
     assert!(text.lines().count() == 2 && text.contains("Store A"), "{text}");
     for name in ["postgres", "PostgreSQL", "127.0.0.1", "pg_", "xact"] {
         assert!(!text.contains(name), "{name}: {text}");
-        assert!(!said.out.contains(name), "{name}: {said:?}");
+        assert!(!result.out.contains(name), "{name}: {result:?}");
     }
 }

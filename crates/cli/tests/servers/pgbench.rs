@@ -1,7 +1,7 @@
 //! `syncline pgbench` beside pgbench itself, on one server: the same scripts leave the same rows.
 
 use crate::foreign_server::ForeignServer;
-use crate::support::{ProgramOutput, folder, say};
+use crate::support::{ProgramOutput, folder, syncline};
 
 const FRESH: &str =
     "DROP TABLE IF EXISTS public.answers; CREATE TABLE public.answers (n int, said text)";
@@ -19,15 +19,15 @@ fn both(world: &ForeignServer, protocol: &str, script: &str) -> [String; 2] {
     let theirs = world.ask(ANSWERS);
     world.ask(FRESH);
     let flags = flags.join(" ");
-    let said = say(folder.path(), &format!("pgbench {flags} -f a.sql --on {}", world.url()));
-    assert_eq!(said.code, 0, "{protocol}: {said:?}");
-    assert_mode(&said, protocol);
+    let result = syncline(folder.path(), &format!("pgbench {flags} -f a.sql --on {}", world.url()));
+    assert_eq!(result.code, 0, "{protocol}: {result:?}");
+    assert_mode(&result, protocol);
     [theirs, world.ask(ANSWERS)]
 }
 
-fn assert_mode(said: &ProgramOutput, protocol: &str) {
+fn assert_mode(result: &ProgramOutput, protocol: &str) {
     let mode = format!("\nquery mode: {protocol}\n");
-    assert!(said.out.contains(&mode), "{said:?}");
+    assert!(result.out.contains(&mode), "{result:?}");
 }
 
 /// A row tells the request that wrote it, as the server sees it, and whether anything is prepared.
@@ -62,10 +62,10 @@ INSERT INTO public.answers SELECT 1, rtrim(current_query(), ';') || \
         ("-M simple -C", "simple"),
     ] {
         let line = format!("pgbench -c 3 -t 20 --max-tries 100 {flags} --on {}", world.url());
-        let said = say(folder.path(), &line);
-        assert_eq!(said.code, 0, "{flags}: {said:?}");
-        assert_mode(&said, mode);
-        assert!(said.out.contains("actually processed: 60/60"), "{said:?}");
+        let result = syncline(folder.path(), &line);
+        assert_eq!(result.code, 0, "{flags}: {result:?}");
+        assert_mode(&result, mode);
+        assert!(result.out.contains("actually processed: 60/60"), "{result:?}");
     }
 }
 
@@ -81,16 +81,18 @@ fn each_statement_has_the_time_to_its_own_answer() {
     std::fs::write(folder.path().join("a.sql"), script).unwrap();
     for protocol in ["simple", "extended", "prepared"] {
         let url = world.url();
-        let said =
-            say(folder.path(), &format!("pgbench -n -r -t 3 -M {protocol} -f a.sql --on {url}"));
-        assert_eq!(said.code, 0, "{said:?}");
+        let result = syncline(
+            folder.path(),
+            &format!("pgbench -n -r -t 3 -M {protocol} -f a.sql --on {url}"),
+        );
+        assert_eq!(result.code, 0, "{result:?}");
         let (_, lines) =
-            said.out.split_once("statement latencies in milliseconds and failures:").unwrap();
+            result.out.split_once("statement latencies in milliseconds and failures:").unwrap();
         let times: Vec<f64> =
             lines.lines().filter_map(|line| line.split_whitespace().next()?.parse().ok()).collect();
-        let [first, insert, last] = times[..] else { panic!("three statements: {said:?}") };
-        assert!(insert >= 100.0, "{protocol}: {said:?}");
-        assert!(first < 80.0 && last < 80.0, "{protocol}: {said:?}");
+        let [first, insert, last] = times[..] else { panic!("three statements: {result:?}") };
+        assert!(insert >= 100.0, "{protocol}: {result:?}");
+        assert!(first < 80.0 && last < 80.0, "{protocol}: {result:?}");
     }
 }
 
@@ -101,8 +103,8 @@ fn a_script_reaches_the_tables_of_its_user_behind_ours() {
     let script = folder.path().join("own.sql");
     std::fs::write(&script, "INSERT INTO t17 VALUES (1);\n").unwrap();
     let line = format!("pgbench -n -f {} -c 1 -t 5 --on {}", script.display(), world.url());
-    let said = say(folder.path(), &line);
-    assert_eq!(said.code, 0, "{said:?}");
+    let result = syncline(folder.path(), &line);
+    assert_eq!(result.code, 0, "{result:?}");
     assert_eq!(world.ask("SELECT count(*) FROM t17"), "5");
     assert_eq!(world.ours(), Vec::<String>::new());
 }
@@ -312,7 +314,7 @@ SELECT (ARRAY[1, 2])[1:2];
     let folder = folder();
     std::fs::write(folder.path().join("p.sql"), pipeline).unwrap();
     let line = format!("pgbench -t 1 -f p.sql --on {}", world.url());
-    let refused = say(folder.path(), &line);
+    let refused = syncline(folder.path(), &line);
     assert_eq!(refused.code, 2, "{refused:?}");
     let why = "p.sql:1:1: \\startpipeline needs the extended or the prepared protocol";
     assert!(refused.err.contains(why), "{refused:?}");
@@ -328,8 +330,8 @@ fn tables_are_made_anew_and_a_script_without_them_makes_no_schema() {
     let sign = if url.contains('?') { '&' } else { '?' };
     let run = |line: &str| {
         let line = format!("pgbench {line} --on {url}{sign}schema=pgbench");
-        let said = say(folder.path(), &line);
-        assert_eq!(said.code, 0, "{line}: {said:?}");
+        let result = syncline(folder.path(), &line);
+        assert_eq!(result.code, 0, "{line}: {result:?}");
         world.ours()
     };
     let nothing: [String; 0] = [];

@@ -215,11 +215,11 @@ fn replay(world: &ForeignServer, folder: &Path, call: &str) -> Result<End, Strin
     let ours = ours.args(["-p", &port]).args(&words);
     let ours = ProgramOutput::of(ours.output().unwrap());
     let (there, here) = (end(theirs.status.code(), true), end(Some(ours.code), false));
-    let said = String::from_utf8_lossy(&theirs.stderr);
+    let result = String::from_utf8_lossy(&theirs.stderr);
     // What pgbench meets in the run may be known here before it.
     let same = there == here || there == End::BrokeOff && here == End::Refused;
     if !same {
-        return Err(format!("{call}: {there:?} there ({said}), {here:?} here: {ours:?}"));
+        return Err(format!("{call}: {there:?} there ({result}), {here:?} here: {ours:?}"));
     }
     let counts = processed(&String::from_utf8_lossy(&theirs.stdout));
     if there == End::Ran && counts != processed(&ours.out) {

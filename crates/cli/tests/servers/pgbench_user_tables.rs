@@ -12,7 +12,7 @@ fn flags(world: &ForeignServer) -> String {
 }
 
 /// The program with the password of the server in its environment.
-fn say(world: &ForeignServer, folder: &Path, line: &str) -> ProgramOutput {
+fn syncline(world: &ForeignServer, folder: &Path, line: &str) -> ProgramOutput {
     let mut program = program(folder, line);
     program.env("PGPASSWORD", world.password());
     ProgramOutput::of(program.output().unwrap())
@@ -56,7 +56,8 @@ fn tables_that_pgbench_made_are_used_as_they_are() {
         "\\set aid random(1, 100000 * :scale)\n\
          UPDATE pgbench_accounts SET seen_at = now() WHERE aid = :aid;\n",
     );
-    let own = say(&world, folder.path(), &format!("pgbench -n -t 5 -f own.sql {flags} postgres"));
+    let own =
+        syncline(&world, folder.path(), &format!("pgbench -n -t 5 -f own.sql {flags} postgres"));
     assert_eq!(own.code, 0, "{own:?}");
     assert!(own.out.contains("actually processed: 5/5"), "{own:?}");
     assert!(own.out.contains("scaling factor: 1\n"), "as pgbench: of no -s it is 1: {own:?}");
@@ -65,17 +66,17 @@ fn tables_that_pgbench_made_are_used_as_they_are() {
     assert_eq!(seen, "t");
     for (more, warned) in [("-S -n", ""), ("-n -s 7", "scale option ignored"), ("", "as with -n")] {
         let line = format!("pgbench {more} -c 2 -t 20 --max-tries 50 {flags} postgres");
-        let said = say(&world, folder.path(), &line);
-        assert_eq!(said.code, 0, "{said:?}");
-        assert!(said.out.contains("scaling factor: 2\n"), "{said:?}");
-        assert!(said.err.contains(warned), "{more}: {said:?}");
+        let result = syncline(&world, folder.path(), &line);
+        assert_eq!(result.code, 0, "{result:?}");
+        assert!(result.out.contains("scaling factor: 2\n"), "{result:?}");
+        assert!(result.err.contains(warned), "{more}: {result:?}");
     }
     assert_eq!(world.ask("SELECT count(*) FROM pgbench_history"), "80");
     assert_eq!(world.everything(), everything, "nothing is left without -i");
-    let on = say(&world, folder.path(), &format!("pgbench -n -S -t 5 --on {}", world.url()));
+    let on = syncline(&world, folder.path(), &format!("pgbench -n -S -t 5 --on {}", world.url()));
     assert_eq!(on.code, 0, "{on:?}");
     assert!(on.out.contains("scaling factor: 2\n"), "{on:?}");
-    let filling = say(&world, folder.path(), &format!("pgbench -i -q {flags} postgres"));
+    let filling = syncline(&world, folder.path(), &format!("pgbench -i -q {flags} postgres"));
     assert_eq!(filling.code, 2, "{filling:?}");
     assert!(
         filling.err.contains("public.pgbench_accounts is at") && filling.err.contains("omit -i"),
@@ -85,7 +86,7 @@ fn tables_that_pgbench_made_are_used_as_they_are() {
     // What is only named alike is not meant.
     write(folder.path(), "alike.sql", "CREATE TEMP TABLE pgbench_accounts_copy (n int);\n");
     let alike =
-        say(&world, folder.path(), &format!("pgbench -n -t 1 -f alike.sql {flags} postgres"));
+        syncline(&world, folder.path(), &format!("pgbench -n -t 1 -f alike.sql {flags} postgres"));
     assert_eq!(alike.code, 0, "{alike:?}");
 }
 
@@ -95,21 +96,22 @@ fn without_i_nothing_is_made_and_of_two_kinds_of_tables_none_is_chosen() {
     let (world, folder) = (ForeignServer::new(), folder());
     let flags = flags(&world);
     let everything = world.everything();
-    let missing = say(&world, folder.path(), &format!("pgbench -S -t 1 {flags} postgres"));
+    let missing = syncline(&world, folder.path(), &format!("pgbench -S -t 1 {flags} postgres"));
     assert_eq!(missing.code, 2, "{missing:?}");
     assert!(missing.err.contains("create them with -i first"), "{missing:?}");
     assert_eq!(world.everything(), everything);
-    let made = say(&world, folder.path(), &format!("pgbench -i -q {flags} postgres"));
+    let made = syncline(&world, folder.path(), &format!("pgbench -i -q {flags} postgres"));
     assert_eq!(made.code, 0, "{made:?}");
-    let ours = say(&world, folder.path(), &format!("pgbench -t 5 {flags} postgres"));
+    let ours = syncline(&world, folder.path(), &format!("pgbench -t 5 {flags} postgres"));
     assert_eq!(ours.code, 0, "{ours:?}");
     // What a script makes is where it would be without us.
     write(folder.path(), "make.sql", "CREATE TABLE made (a int);\n");
-    let make = say(&world, folder.path(), &format!("pgbench -n -t 1 -f make.sql {flags} postgres"));
+    let make =
+        syncline(&world, folder.path(), &format!("pgbench -n -t 1 -f make.sql {flags} postgres"));
     assert_eq!(make.code, 0, "{make:?}");
     assert_eq!(world.ask("SELECT to_regclass('public.made') IS NOT NULL"), "t");
     world.pgbench(&["-i", "-q", "postgres"]);
-    let both = say(&world, folder.path(), &format!("pgbench -S -t 1 {flags} postgres"));
+    let both = syncline(&world, folder.path(), &format!("pgbench -S -t 1 {flags} postgres"));
     assert_eq!(both.code, 2, "{both:?}");
     assert!(
         both.err.contains("public.pgbench_accounts is at")
@@ -134,14 +136,14 @@ fn the_environment_of_libpq_and_connection_strings_say_where_and_how() {
     let kept = |variables: &[(&str, &str)]| {
         world.ask("TRUNCATE kept");
         let line = format!("pgbench -n -t 1 -f kept.sql {flags} postgres");
-        let said = under(&world, folder.path(), &line, variables);
-        assert_eq!(said.code, 0, "{said:?}");
-        (world.ask("SELECT word FROM kept"), said)
+        let result = under(&world, folder.path(), &line, variables);
+        assert_eq!(result.code, 0, "{result:?}");
+        (world.ask("SELECT word FROM kept"), result)
     };
     assert_eq!(kept(&[]).0, "on");
-    let (word, said) = kept(&[("PGOPTIONS", "-c synchronous_commit=off")]);
+    let (word, result) = kept(&[("PGOPTIONS", "-c synchronous_commit=off")]);
     assert_eq!(word, "off", "f03");
-    assert!(said.err.contains("durability=none"), "{said:?}");
+    assert!(result.err.contains("durability=none"), "{result:?}");
     world.ask("ALTER ROLE postgres SET synchronous_commit = off");
     assert_eq!(kept(&[]).0, "off", "f03: the role's own setting holds too");
     world.ask("ALTER ROLE postgres RESET synchronous_commit");
@@ -155,8 +157,8 @@ fn the_environment_of_libpq_and_connection_strings_say_where_and_how() {
         ("PGUSER", "postgres"),
         ("PGDATABASE", "postgres"),
     ];
-    let said = under(&world, folder.path(), "pgbench -n -t 1 -f one.sql", &alone);
-    assert_eq!(said.code, 0, "f05: {said:?}");
+    let result = under(&world, folder.path(), "pgbench -n -t 1 -f one.sql", &alone);
+    assert_eq!(result.code, 0, "f05: {result:?}");
     let password = world.password();
     for name in [
         format!("postgresql://postgres@127.0.0.1:{port}/postgres"),
@@ -165,15 +167,15 @@ fn the_environment_of_libpq_and_connection_strings_say_where_and_how() {
     ] {
         let mut program = program(folder.path(), "pgbench -n -t 1 -f one.sql");
         without_libpq(&mut program).env("PGPASSWORD", world.password());
-        let said = ProgramOutput::of(program.arg(&name).output().unwrap());
-        assert_eq!(said.code, 0, "f06: {name}: {said:?}");
-        assert!(!said.err.contains(&password), "{said:?}");
+        let result = ProgramOutput::of(program.arg(&name).output().unwrap());
+        assert_eq!(result.code, 0, "f06: {name}: {result:?}");
+        assert!(!result.err.contains(&password), "{result:?}");
     }
     let records = crate::support::records(folder.path());
     let newest = std::fs::read_to_string(records.last().unwrap()).unwrap();
     assert!(!newest.contains(&password) && newest.contains("application_name"), "{newest}");
     let url = format!("postgresql://postgres@127.0.0.1:{port}/postgres?sslmode=prefer");
-    let pasted = say(
+    let pasted = syncline(
         &world,
         folder.path(),
         &format!("run insert --on {url} --transactions 5 --warm-up 0 --line none"),
@@ -188,12 +190,15 @@ fn the_environment_of_libpq_and_connection_strings_say_where_and_how() {
     for _ in 0..3 {
         world.ask("DROP TABLE IF EXISTS made_here");
         let line = format!("pgbench -n -c 4 -j 4 -t 5 -f define.sql {flags} postgres");
-        let said = say(&world, folder.path(), &line);
-        assert_eq!(said.code, 0, "{said:?}");
+        let result = syncline(&world, folder.path(), &line);
+        assert_eq!(result.code, 0, "{result:?}");
         let rows: u64 = world.ask("SELECT count(*) FROM made_here").parse().unwrap();
-        assert!(said.out.contains(&format!("actually processed: {rows}/20")), "{rows}: {said:?}");
-        assert!(rows >= 17, "each client loses at most its first: {said:?}");
-        let again = say(&world, folder.path(), &format!("{line} --max-tries 10"));
+        assert!(
+            result.out.contains(&format!("actually processed: {rows}/20")),
+            "{rows}: {result:?}"
+        );
+        assert!(rows >= 17, "each client loses at most its first: {result:?}");
+        let again = syncline(&world, folder.path(), &format!("{line} --max-tries 10"));
         assert!(again.out.contains("actually processed: 20/20"), "{again:?}");
     }
 }

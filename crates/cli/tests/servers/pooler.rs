@@ -174,13 +174,13 @@ fn a_pooler_that_shares_connections_is_refused_and_its_application_finds_its_ses
             [("", 1), ("", 4), ("&durability=none&isolation=serializable", 2), ("&live=yes", 2)]
         {
             let line = format!("{RUN} --clients {clients}");
-            let (said, took) = ends(folder.path(), &line, &pooler.url(options));
-            assert_eq!(said.code, 2, "{mode} {options}: {said:?}");
+            let (result, took) = ends(folder.path(), &line, &pooler.url(options));
+            assert_eq!(result.code, 2, "{mode} {options}: {result:?}");
             assert!(
-                said.err.contains("is a pooler in transaction mode")
-                    && said.err.contains("PgBouncer")
-                    && said.err.contains("name the server's own port"),
-                "{mode} {options}: {said:?}"
+                result.err.contains("is a pooler in transaction mode")
+                    && result.err.contains("PgBouncer")
+                    && result.err.contains("name the server's own port"),
+                "{mode} {options}: {result:?}"
             );
             assert!(took < REFUSED_WITHIN, "{mode} {options}: {took:?}");
             assert_eq!(pooler.sessions(), sessions, "{mode} {options}");
@@ -204,8 +204,8 @@ fn runs_through_a_pool_of_whole_sessions_work_and_leave_nothing() {
     let sessions = pooler.sessions();
     for options in ["", "&durability=none&isolation=serializable"] {
         let line = format!("{RUN} --clients 2");
-        let (said, _) = ends(folder.path(), &line, &pooler.url(options));
-        assert_eq!(said.code, 0, "{options}: {said:?}");
+        let (result, _) = ends(folder.path(), &line, &pooler.url(options));
+        assert_eq!(result.code, 0, "{options}: {result:?}");
         assert_eq!(pooler.sessions(), sessions, "{options}");
         assert_eq!(pooler.application("SELECT count(*) FROM orders"), "1");
         assert_eq!(world.everything(), before, "{options}");
@@ -225,13 +225,13 @@ fn more_clients_than_a_pool_has_connections_end_in_a_sentence() {
         let folder = folder();
         let line = format!("{RUN} --clients 16");
         let target = pooler.url("&connect_timeout_ms=1000");
-        let (said, took) = ends(folder.path(), &line, &target);
-        assert_eq!(said.code, 2, "{mode}: {said:?}");
+        let (result, took) = ends(folder.path(), &line, &target);
+        assert_eq!(result.code, 2, "{mode}: {result:?}");
         let reason = match mode {
             "session" => "a pooler there may have fewer connections than the run has clients",
             _ => "is a pooler in transaction mode",
         };
-        assert!(said.err.contains(reason), "{mode}: {said:?}");
+        assert!(result.err.contains(reason), "{mode}: {result:?}");
         assert!(took < REFUSED_WITHIN, "{mode}: {took:?}");
         assert_eq!(world.everything(), before, "{mode}");
         let sessions = pooler.sessions();

@@ -1,7 +1,7 @@
 //! `syncline private` and `--on PRODUCT:private`: servers that leave nothing behind.
 
 use crate::foreign_server::{ForeignServer, command_lines, first_interval, open_folder};
-use crate::support::{ProgramOutput, folder, interrupt, left_behind, records, say, start};
+use crate::support::{ProgramOutput, folder, interrupt, left_behind, records, start, syncline};
 use rustix::process::{Pid, Signal, kill_process};
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
@@ -29,8 +29,8 @@ fn ctrl_c_stops_a_private_server_and_removes_its_directory() {
     assert!(url.starts_with("redis://127.0.0.1:"), "{url}");
     assert_ne!(left_behind(folder.path()), Vec::<String>::new());
     interrupt(&child);
-    let said = ProgramOutput::after(child);
-    assert_eq!(said.code, 0, "{said:?}");
+    let result = ProgramOutput::after(child);
+    assert_eq!(result.code, 0, "{result:?}");
     assert_eq!(left_behind(folder.path()), Vec::<String>::new());
     assert_eq!(servers_of(folder.path()), 0);
 }
@@ -59,9 +59,9 @@ fn a_run_starts_its_private_server_and_removes_it() {
     let folder = folder();
     let line = "run insert --on postgres:private?durability=os --clients 2 --transactions 50 --warm-up 0 \
                 --line none --json";
-    let said = say(folder.path(), line);
-    assert_eq!(said.code, 0, "{said:?}");
-    let record = said.json();
+    let result = syncline(folder.path(), line);
+    assert_eq!(result.code, 0, "{result:?}");
+    let record = result.json();
     assert_eq!(record["target"]["durability"], "os", "{record}");
     assert_eq!(record["target"]["url"], "postgres:private?durability=os");
     let counters = record["counters"].as_array().unwrap();
@@ -86,11 +86,11 @@ fn a_server_killed_in_mid_run_ends_the_run_with_a_record_that_says_so() {
     let run = Pid::from_child(&child);
     let mut errors = BufReader::new(child.stderr.take().unwrap());
     let server = server_named(&mut errors);
-    let (said, ended) = mpsc::channel();
+    let (result, ended) = mpsc::channel();
     std::thread::spawn(move || {
         let mut rest = String::new();
         errors.read_to_string(&mut rest).unwrap();
-        said.send((child.wait_with_output().unwrap(), rest))
+        result.send((child.wait_with_output().unwrap(), rest))
     });
     first_interval(folder.path());
     kill_process(server, Signal::QUIT).unwrap();
@@ -98,12 +98,12 @@ fn a_server_killed_in_mid_run_ends_the_run_with_a_record_that_says_so() {
         kill_process(run, Signal::KILL).unwrap();
         panic!("the run hangs on a server that is gone");
     };
-    let said = ProgramOutput { err, ..ProgramOutput::of(output) };
-    assert_eq!(said.code, 1, "{said:?}");
-    assert!(said.err.contains("cannot be reached"), "{said:?}");
+    let result = ProgramOutput { err, ..ProgramOutput::of(output) };
+    assert_eq!(result.code, 1, "{result:?}");
+    assert!(result.err.contains("cannot be reached"), "{result:?}");
     let files = records(folder.path());
     assert_eq!(files.len(), 1);
-    let record = say(folder.path(), &format!("show --json {}", files[0].display())).json();
+    let record = syncline(folder.path(), &format!("show --json {}", files[0].display())).json();
     assert_eq!(record["stopped_by"], "failure", "{record}");
     let why = record["cut_short"].as_str().unwrap();
     assert!(why.contains("cannot be reached"), "{why}");
@@ -140,14 +140,14 @@ fn what_a_private_server_cannot_be_is_said_in_one_sentence() {
         "run insert --on mariadb:private?durability=full --dry-run",
         "private mariadb --durability full",
     ] {
-        let said = say(folder.path(), line);
-        assert_eq!(said.code, 2, "{line}: {said:?}");
-        assert!(said.err.contains("durability=full"), "{line}: {said:?}");
-        assert!(!said.err.contains("started a temporary"), "{line}: {said:?}");
+        let result = syncline(folder.path(), line);
+        assert_eq!(result.code, 2, "{line}: {result:?}");
+        assert!(result.err.contains("durability=full"), "{line}: {result:?}");
+        assert!(!result.err.contains("started a temporary"), "{line}: {result:?}");
     }
-    let said = say(folder.path(), "private oracle");
-    assert_eq!(said.code, 2);
-    assert!(said.err.contains("postgres, mariadb"), "{said:?}");
+    let result = syncline(folder.path(), "private oracle");
+    assert_eq!(result.code, 2);
+    assert!(result.err.contains("postgres, mariadb"), "{result:?}");
     assert_eq!(left_behind(folder.path()), Vec::<String>::new());
 }
 
@@ -163,9 +163,9 @@ fn a_server_that_dies_with_its_directory_leaves_the_record_of_its_run() {
     kill_process(Pid::from_raw(postmaster).unwrap(), Signal::KILL).unwrap();
     // Its keeper removes the directory; if it has not by now, we do.
     drop(std::fs::rename(&data, format!("{data}.gone")));
-    let said = ProgramOutput::after(child);
-    assert_eq!(said.code, 1, "{said:?}");
-    assert!(said.out.contains("committed"), "{said:?}");
+    let result = ProgramOutput::after(child);
+    assert_eq!(result.code, 1, "{result:?}");
+    assert!(result.out.contains("committed"), "{result:?}");
     let record = std::fs::read_to_string(records(folder.path()).remove(0)).unwrap();
     assert!(record.contains("line_not_measured_again"), "{record}");
 }

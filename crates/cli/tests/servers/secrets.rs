@@ -27,9 +27,9 @@ fn a_password_in_a_url_is_in_no_process_list_no_record_and_no_message() {
     assert!(!listed.contains(PASSWORD), "{listed}");
     assert!(command_lines().iter().all(|line| !line.contains(PASSWORD)));
     interrupt(&child);
-    let said = ProgramOutput::after(child);
+    let result = ProgramOutput::after(child);
     let record = std::fs::read_to_string(records(folder.path()).remove(0)).unwrap();
-    for text in [&said.out, &said.err, &record] {
+    for text in [&result.out, &result.err, &record] {
         assert!(!text.contains("sesame"), "{text}");
     }
     assert!(record.contains("postgres://postgres@127.0.0.1"), "{record}");
@@ -46,10 +46,10 @@ fn sysbench_with_its_own_driver_options_keeps_its_tables_until_cleanup_and_hides
             "sysbench oltp_point_select --pgsql-user=postgres --pgsql-host=127.0.0.1 --pgsql-port={port} \
              --pgsql-db=postgres --pgsql-password={password} --table-size=10 --events=10 --time=0 {command}"
         );
-        let said = ProgramOutput::of(program(folder.path(), &line).output().unwrap());
-        assert_eq!(said.code, 0, "{said:?}");
+        let result = ProgramOutput::of(program(folder.path(), &line).output().unwrap());
+        assert_eq!(result.code, 0, "{result:?}");
         assert_eq!(world.ask(schemas), left, "{command}");
-        for text in [&said.out, &said.err] {
+        for text in [&result.out, &result.err] {
             assert!(!text.contains(&password), "{text}");
         }
     }
@@ -76,10 +76,10 @@ fn a_refused_url_is_shown_without_its_password() {
             format!("pgbench -i --on {url}"),
             format!("ycsb load -P none --on {url}"),
         ] {
-            let said = ProgramOutput::of(program(folder.path(), &line).output().unwrap());
-            assert_eq!(said.code, 2, "{line}: {said:?}");
-            let text = said.out.clone() + &said.err;
-            assert!(!text.contains("sesame"), "{said:?}");
+            let result = ProgramOutput::of(program(folder.path(), &line).output().unwrap());
+            assert_eq!(result.code, 2, "{line}: {result:?}");
+            let text = result.out.clone() + &result.err;
+            assert!(!text.contains("sesame"), "{result:?}");
         }
     }
 }

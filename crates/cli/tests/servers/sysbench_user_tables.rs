@@ -2,7 +2,7 @@
 //! alone what was prepared.
 
 use crate::foreign_server::ForeignServer;
-use crate::support::{folder, say};
+use crate::support::{folder, syncline};
 use syncline_launcher::{LaunchSpec, PrivateServer, Product};
 
 /// f02, f22.
@@ -15,13 +15,13 @@ fn tables_of_sysbench_are_refused_and_a_loop_over_all_tests_needs_one_prepare() 
         world.port(),
         world.password()
     );
-    let run = |line: &str| say(folder.path(), &format!("sysbench {flags} {line}"));
+    let run = |line: &str| syncline(folder.path(), &format!("sysbench {flags} {line}"));
     world.ask("CREATE TABLE public.sbtest1 (id int PRIMARY KEY, k int, c char(120), pad char(60))");
     let everything = world.everything();
     for command in ["prepare", "run", "cleanup"] {
-        let said = run(&format!("oltp_read_write {command}"));
-        assert_eq!(said.code, 2, "{command}: {said:?}");
-        assert!(said.err.contains("public.sbtest1 is at"), "{command}: {said:?}");
+        let result = run(&format!("oltp_read_write {command}"));
+        assert_eq!(result.code, 2, "{command}: {result:?}");
+        assert!(result.err.contains("public.sbtest1 is at"), "{command}: {result:?}");
     }
     assert_eq!(world.everything(), everything);
     world.ask("DROP TABLE public.sbtest1");
@@ -37,8 +37,8 @@ fn tables_of_sysbench_are_refused_and_a_loop_over_all_tests_needs_one_prepare() 
         "oltp_insert --auto_inc=off",
         "oltp_update_index",
     ] {
-        let said = run(&format!("{test} run"));
-        assert_eq!(said.code, 0, "{test}: {said:?}");
+        let result = run(&format!("{test} run"));
+        assert_eq!(result.code, 0, "{test}: {result:?}");
         assert_eq!(world.ours(), ["syncline_sysbench"], "{test}");
     }
     assert_eq!(run("oltp_read_write cleanup").code, 0);
@@ -60,14 +60,14 @@ fn tables_of_sysbench_are_refused_on_mariadb_too() {
     let script = |text: &str| {
         std::fs::write(folder.path().join("s.sql"), text).unwrap();
         let line = format!("pgbench -n -t 1 -f s.sql --on {}", of(""));
-        let said = say(folder.path(), &line);
-        assert_eq!(said.code, 0, "{said:?}");
+        let result = syncline(folder.path(), &line);
+        assert_eq!(result.code, 0, "{result:?}");
     };
     script("CREATE DATABASE other;\nCREATE TABLE other.sbtest1 (id int);\n");
     let run = |database: &str| {
         let flags = "--table-size=50 --events=5 --time=0";
         let line = format!("sysbench oltp_point_select {flags} --on={} run", of(database));
-        say(folder.path(), &line)
+        syncline(folder.path(), &line)
     };
     let refused = run("/other");
     assert_eq!(refused.code, 2, "{refused:?}");

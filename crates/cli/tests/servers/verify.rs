@@ -1,7 +1,7 @@
 //! `syncline verify durability --like`: a replica of a live server, which is only looked at.
 
 use crate::foreign_server::{ForeignServer, with_password};
-use crate::support::{folder, say};
+use crate::support::{folder, syncline};
 use std::process::Command;
 use syncline_launcher::{LaunchSpec, PrivateServer, Product};
 use tempfile::TempDir;
@@ -19,12 +19,12 @@ fn a_twin_has_the_live_servers_settings_and_the_server_is_left_alone() {
     assert_eq!(world.ask(set), "off");
     let began = world.ask("SELECT pg_postmaster_start_time()");
     let line = format!("verify durability --like {} {SMALL}", world.url());
-    let said = say(folder.path(), &line);
-    assert_eq!(said.code, 0, "{said:?}");
-    let record = said.json()["finding"].clone();
+    let result = syncline(folder.path(), &line);
+    assert_eq!(result.code, 0, "{result:?}");
+    let record = result.json()["finding"].clone();
     let copied = record["like"]["copied"].to_string();
     assert!(copied.contains("synchronous_commit=off"), "{copied}");
-    assert!(!said.out.contains("archive_command"), "{said:?}");
+    assert!(!result.out.contains("archive_command"), "{result:?}");
     assert_eq!(record["store"], "postgres", "{record}");
     assert!(record["verdict"]["promises_nothing"].is_string(), "{record}");
 
@@ -36,12 +36,12 @@ fn a_twin_has_the_live_servers_settings_and_the_server_is_left_alone() {
 #[test]
 fn a_live_server_itself_is_refused_and_only_servers_have_twins() {
     let (world, folder) = (ForeignServer::new(), folder());
-    let said = say(folder.path(), &format!("verify durability {}", world.url()));
-    assert_eq!(said.code, 2, "{said:?}");
-    assert!(said.err.contains("--like"), "{said:?}");
-    let said = say(folder.path(), "verify durability --like sqlite");
-    assert_eq!(said.code, 2, "{said:?}");
-    assert!(said.err.contains("cannot be observed"), "{said:?}");
+    let result = syncline(folder.path(), &format!("verify durability {}", world.url()));
+    assert_eq!(result.code, 2, "{result:?}");
+    assert!(result.err.contains("--like"), "{result:?}");
+    let result = syncline(folder.path(), "verify durability --like sqlite");
+    assert_eq!(result.code, 2, "{result:?}");
+    assert!(result.err.contains("cannot be observed"), "{result:?}");
 }
 
 /// A server that is a stranger's to the program, and the URL by which it is met.
@@ -82,9 +82,9 @@ fn a_mariadb_has_a_twin_of_its_version_with_its_settings() {
     let folder = folder();
     let tiny = "--images 10 --control-images 1 --kills 1 --load 200ms --no-faults --json";
     let line = format!("verify durability --like {url} {tiny}");
-    let said = say(folder.path(), &line);
-    assert_eq!(said.code, 0, "{said:?}");
-    let record = said.json()["finding"].clone();
+    let result = syncline(folder.path(), &line);
+    assert_eq!(result.code, 0, "{result:?}");
+    let record = result.json()["finding"].clone();
     let copied = serde_json::json!(["innodb_flush_log_at_trx_commit=2"]);
     assert_eq!(record["like"]["copied"], copied, "{record}");
     assert_eq!(record["store"], "mariadb", "{record}");
@@ -102,10 +102,10 @@ fn servers_without_replicas_are_refused_by_name() {
     for (product, name) in [(Product::Redis, "Redis"), (Product::Etcd, "etcd")] {
         let (_server, url, _ground) = stranger(product);
         let folder = folder();
-        let said = say(folder.path(), &format!("verify durability --like {url}"));
-        assert_eq!(said.code, 2, "{said:?}");
+        let result = syncline(folder.path(), &format!("verify durability --like {url}"));
+        assert_eq!(result.code, 2, "{result:?}");
         let words = format!("is {name}; --like makes replicas of PostgreSQL and MariaDB only");
-        assert!(said.err.contains(&words), "{said:?}");
-        assert_eq!(said.out, "", "{said:?}");
+        assert!(result.err.contains(&words), "{result:?}");
+        assert_eq!(result.out, "", "{result:?}");
     }
 }

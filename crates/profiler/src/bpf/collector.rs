@@ -144,7 +144,7 @@ impl Collector for Bpf {
                 self.add_window(mark);
             }
             State::Settling { .. } | State::Always | State::Sampling { .. } => {
-                self.add_window(mark)
+                self.add_window(mark);
             }
         }
         if self.sampled.paused {
