@@ -1,10 +1,10 @@
-//! Bad input: one clear sentence, exit code 2, nothing lost, no half-written record.
+//! Bad input: a clear sentence, exit code 2, no data lost, no partial record.
 
 use crate::support::{ProgramOutput, folder, left_behind, program, quick_run, records, syncline};
 use std::path::Path;
 use std::process::Command;
 
-/// What is missing to whoever names a database behind JDBC and no more.
+/// What is missing if only a database behind JDBC is named.
 const JDBC_REFUSED: &str = if cfg!(feature = "jdbc") { "driver=JAR" } else { "--features jdbc" };
 
 fn refused(result: &ProgramOutput, words: &str) {
@@ -15,7 +15,7 @@ fn refused(result: &ProgramOutput, words: &str) {
 }
 
 #[test]
-fn nonsense_is_refused_before_anything_is_written() {
+fn invalid_input_is_refused_before_anything_is_written() {
     for (line, words) in [
         ("run insert --on nosuchstore", "nosuchstore"),
         ("run insert --on sqlite:x?durability", "has no value"),
@@ -106,7 +106,7 @@ fn a_file_of_another_program_is_neither_used_nor_changed() {
     refused(&result, "precious.db");
     assert_eq!(std::fs::read_to_string(&path).unwrap(), "not a database");
     assert_eq!(left_behind(folder.path()), ["precious.db"]);
-    // Before another target has run, too.
+    // Also before another target has run.
     let result = quick_run(folder.path(), "--on null --on sqlite:precious.db --transactions 1");
     refused(&result, "precious.db");
     assert_eq!(records(folder.path()).len(), 0);
@@ -118,14 +118,14 @@ fn a_file_of_another_program_is_neither_used_nor_changed() {
 }
 
 #[test]
-fn a_folder_that_takes_no_records_is_said_before_the_run() {
+fn an_unusable_records_directory_is_reported_before_the_run() {
     let folder = folder();
     std::fs::write(folder.path().join("syncline-runs"), "a file in the way").unwrap();
     let result = syncline(folder.path(), "probe .");
     refused(&result, "syncline-runs");
 }
 
-/// A memory file system of that many KiB, gone when dropped; none where mounting is not allowed.
+/// A memory file system of a given size in KiB, unmounted when dropped; none if mounting is not allowed.
 struct SmallDisk<'a>(&'a Path);
 
 impl<'a> SmallDisk<'a> {
@@ -187,7 +187,7 @@ fn records_on_a_full_disk_are_whole_or_absent() {
 }
 
 #[test]
-fn a_closed_pipe_is_no_error() {
+fn a_closed_pipe_is_not_an_error() {
     let folder = folder();
     let mut child = program(folder.path(), "manual")
         .stdout(std::process::Stdio::piped())
@@ -200,7 +200,7 @@ fn a_closed_pipe_is_no_error() {
 }
 
 #[test]
-fn nobody_who_reads_errors_is_no_error() {
+fn a_closed_standard_error_is_not_an_error() {
     let folder = folder();
     let (reader, writer) = std::io::pipe().unwrap();
     drop(reader);
@@ -210,7 +210,7 @@ fn nobody_who_reads_errors_is_no_error() {
 }
 
 #[test]
-fn a_result_that_cannot_be_printed_is_said() {
+fn a_result_that_cannot_be_printed_is_reported() {
     let folder = folder();
     let full = std::fs::File::create("/dev/full").unwrap();
     let output = program(folder.path(), "list targets").stdout(full).output();
@@ -219,7 +219,7 @@ fn a_result_that_cannot_be_printed_is_said() {
 }
 
 #[test]
-fn names_that_are_no_text_are_names_all_the_same() {
+fn names_that_are_not_valid_text_are_accepted() {
     use std::os::unix::ffi::OsStrExt;
     let folder = folder();
     let name = std::ffi::OsStr::from_bytes(b"d\xff");
@@ -232,7 +232,7 @@ fn names_that_are_no_text_are_names_all_the_same() {
 }
 
 #[test]
-fn a_current_directory_that_is_gone_is_said() {
+fn a_missing_current_directory_is_reported() {
     let folder = folder();
     for verb in ["survey", "probe", "run insert --on engine", "verify durability engine"] {
         let line = format!(
@@ -247,7 +247,7 @@ fn a_current_directory_that_is_gone_is_said() {
         let result = ProgramOutput::of(output.unwrap());
         assert_eq!(result.code, 2, "{verb}: {result:?}");
         let last = result.err.lines().last().unwrap_or_default();
-        // A sentence says what was looked for, and not only what the operating system answers.
+        // The sentence names the missing directory, and not only the operating system's error.
         assert!(last.starts_with("error: ") && !last.starts_with("error: No such"), "{result:?}");
         assert!(!result.err.contains("panicked"), "{result:?}");
     }

@@ -1,14 +1,15 @@
-//! Runs on a small file system in memory: the disk is never filled, and what keeps nothing is named.
+//! Runs on a small file system in memory: the disk is never filled, and a disk that keeps nothing is
+//! reported.
 //!
-//! A file system can be mounted by root, or in a user namespace of one's own; where neither is allowed the
-//! tests print why they are skipped.
+//! Mounting a file system requires root or a user namespace; where neither is available, the tests print why
+//! they are skipped.
 
-use crate::support::{ProgramOutput, agree, folder};
+use crate::support::{ProgramOutput, check_records, folder};
 use std::path::Path;
 use std::process::Command;
 
-/// Runs a line of the program in `DIR/small`, on a tmpfs of that size with that much written to it; none
-/// where a file system cannot be mounted.
+/// Runs a command line in `DIR/small`, on a tmpfs of the given size with the given amount written to it; none
+/// if a file system cannot be mounted.
 #[allow(clippy::print_stdout, reason = "a test that is skipped says so")]
 fn on_tmpfs(folder: &Path, size: &str, filled: &str, line: &str) -> Option<ProgramOutput> {
     let script = format!(
@@ -27,7 +28,7 @@ fn on_tmpfs(folder: &Path, size: &str, filled: &str, line: &str) -> Option<Progr
             }
         };
         if String::from_utf8_lossy(&output.stderr).contains("mounted") {
-            agree(folder);
+            check_records(folder);
             return Some(ProgramOutput::of(output));
         }
     }
@@ -39,7 +40,7 @@ fn on_tmpfs(folder: &Path, size: &str, filled: &str, line: &str) -> Option<Progr
 #[test]
 fn a_run_ends_before_it_fills_the_disk_and_keeps_what_it_measured() {
     let folder = folder();
-    // At a rate that leaves time between two readings of the free space, whatever else the machine does.
+    // At a rate that leaves time between two readings of the free space, however busy the machine is.
     let line = "run insert --on sqlite --commit-every 200 --clients 2 --rate 150 --duration 60s --warm-up 0s \
                 --line none --json";
     let Some(result) = on_tmpfs(folder.path(), "40m", "20M", line) else {
@@ -73,7 +74,7 @@ fn a_run_on_too_small_a_disk_is_refused_with_the_option_that_needs_less() {
 
 // B.F5
 #[test]
-fn a_run_on_a_disk_that_keeps_nothing_says_so_in_its_durability_and_as_a_warning() {
+fn a_run_on_a_disk_that_keeps_nothing_reports_it_as_durability_and_warning() {
     let folder = folder();
     let line =
         "run insert --on sqlite --clients 1 --duration 300ms --warm-up 0s --line none --json";
@@ -92,20 +93,19 @@ fn a_run_on_a_disk_that_keeps_nothing_says_so_in_its_durability_and_as_a_warning
 
 // B.F15
 #[test]
-fn a_small_volume_has_a_line_and_the_estimate_is_of_the_space_that_it_gives() {
+fn a_small_volume_has_a_sync_line_and_an_estimate_within_its_space() {
     let folder = folder();
     let Some(result) = on_tmpfs(folder.path(), "64m", "14M", "probe .") else {
         return;
     };
-    // A tmpfs keeps nothing, which is the verdict; its line is there all the same.
+    // A tmpfs keeps nothing, which is the verdict; its sync line is still measured.
     assert_eq!(result.code, 1, "{result:?}");
     assert!(result.out.contains("syncs one at a time"), "{result:?}");
     assert!(result.err.contains("24 MiB of space used temporarily"), "{result:?}");
     assert!(result.out.contains("the written file has 6 MiB"), "{result:?}");
 }
 
-/// Runs a line of the program on an ext4 in a file, mounted with those options; none where that is not
-/// allowed.
+/// Runs a command line on an ext4 in a file, mounted with the given options; none if that is not allowed.
 #[allow(clippy::print_stdout, reason = "a test that is skipped says so")]
 fn on_ext4(folder: &Path, options: &str, line: &str) -> Option<ProgramOutput> {
     let script = format!(

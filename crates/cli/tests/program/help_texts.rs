@@ -1,8 +1,8 @@
-//! Help, lists, the model, the manual page and completions.
+//! Help, lists, the disk model, manual pages and completions.
 
 use crate::support::{folder, syncline};
 
-/// Every command that has a help of its own, of `run` two workloads.
+/// Every command with its own help; two workloads of `run`.
 const VERBS: &[&str] = &[
     "",
     "survey",
@@ -46,7 +46,7 @@ fn every_help_ends_with_two_examples() {
             "{verb}: {examples:?}"
         );
         assert!(examples.len() >= 2, "{verb}: {result:?}");
-        // An example that a terminal breaks cannot be copied.
+        // A wrapped example could not be copied.
         assert!(examples.iter().all(|line| line.len() <= 80), "{verb}: {examples:?}");
     }
 }
@@ -60,7 +60,7 @@ fn the_model_gives_the_article_s_figures() {
 }
 
 #[test]
-fn lists_name_what_there_is() {
+fn lists_name_their_entries() {
     let folder = folder();
     for (what, words) in [
         ("targets", &["null", "sqlite", "engine", "durability"][..]),
@@ -78,7 +78,7 @@ fn lists_name_what_there_is() {
 
 // Section 5 of the users' page
 #[test]
-fn no_help_prints_a_word_that_only_this_project_knows() {
+fn no_help_text_contains_a_private_word() {
     let folder = folder();
     for verb in VERBS {
         let text = syncline(folder.path(), &format!("{verb} --help")).out.to_lowercase();
@@ -104,7 +104,7 @@ fn no_help_prints_a_word_that_only_this_project_knows() {
     }
 }
 
-// Section 5 of the users' page: old names of flags stay as hidden aliases.
+// Section 5 of the users' page: old option names stay as hidden aliases.
 #[test]
 fn renamed_flags_keep_their_old_names_and_help_shows_the_new_ones() {
     let folder = folder();
@@ -125,7 +125,7 @@ fn renamed_flags_keep_their_old_names_and_help_shows_the_new_ones() {
 }
 
 #[test]
-fn the_flags_of_a_run_stand_in_groups() {
+fn the_options_of_a_run_are_in_groups() {
     let folder = folder();
     let result = syncline(folder.path(), "run tpcc --help");
     let headings = ["Options of the workload:", "Targets:", "Load:", "Repetition:"];
@@ -134,7 +134,7 @@ fn the_flags_of_a_run_stand_in_groups() {
 }
 
 #[test]
-fn manual_and_completions_know_the_verbs() {
+fn manual_and_completions_contain_the_commands() {
     let folder = folder();
     for line in ["manual", "completions bash", "completions zsh", "completions fish"] {
         let result = syncline(folder.path(), line);

@@ -1,4 +1,4 @@
-//! Metered runs: what is printed, what the record holds, what stands beside it and folds again.
+//! Profiled runs: their output, their records, and the stacks next to a record, which can be folded again.
 
 use crate::support::{folder, left_behind, program, quick_run, records, syncline};
 use serde_json::Value;
@@ -8,7 +8,7 @@ use std::path::Path;
 
 const TARGETS: [&str; 2] = ["engine", "sqlite"];
 
-/// The rows of every metric that could be split, with the metric's name.
+/// The rows of every metric with a distribution, with the metric's name.
 fn rows<'r>(cost: &'r Value, view: &str) -> Vec<(&'r str, &'r Vec<Value>)> {
     let metrics = cost["metrics"].as_array().unwrap().iter();
     let split = metrics.filter(|metric| metric["how"] != "not attributable");
@@ -65,7 +65,7 @@ fn shares_of_each_metric_and_class_of_threads_add_up_and_unknown_is_a_row() {
 }
 
 #[test]
-fn stacks_stand_beside_the_record_and_fold_again() {
+fn stacks_are_next_to_the_record_and_can_be_folded_again() {
     for target in TARGETS {
         let folder = folder();
         let line = format!("--on {target} --duration 400ms --meter --json");
@@ -102,7 +102,7 @@ fn stacks_stand_beside_the_record_and_fold_again() {
 }
 
 #[test]
-fn what_cannot_be_folded_is_refused_with_a_sentence() {
+fn runs_without_stacks_and_bad_maps_are_refused() {
     let folder = folder();
     let result = quick_run(folder.path(), "--on null --transactions 100");
     assert_eq!(result.code, 0, "{result:?}");
@@ -123,7 +123,7 @@ fn what_cannot_be_folded_is_refused_with_a_sentence() {
     let result = syncline(folder.path(), &format!("show --threads postgres* {path}"));
     assert_eq!(result.code, 2, "{result:?}");
     let alone = quick_run(folder.path(), "--on null --transactions 1 --map x.toml");
-    assert_eq!(alone.code, 2, "a map asks for --meter: {alone:?}");
+    assert_eq!(alone.code, 2, "a map requires --meter: {alone:?}");
 }
 
 #[test]
@@ -146,7 +146,7 @@ fn functions_and_stacks_are_printed_for_people_and_programs() {
 }
 
 #[test]
-fn what_a_view_cannot_choose_is_refused() {
+fn unsupported_view_options_are_refused() {
     let folder = folder();
     for line in [
         "show --html a.html --view behalf r.jsonl",
@@ -169,7 +169,7 @@ fn what_a_view_cannot_choose_is_refused() {
 }
 
 #[test]
-fn a_page_whose_stacks_are_damaged_says_so() {
+fn a_page_reports_damaged_stacks() {
     let folder = folder();
     let result = quick_run(folder.path(), "--on engine --transactions 200 --meter");
     assert_eq!(result.code, 0, "{result:?}");
@@ -186,7 +186,7 @@ fn a_page_whose_stacks_are_damaged_says_so() {
 }
 
 #[test]
-fn meters_that_work_here_and_what_opens_the_others_are_listed() {
+fn meters_are_listed_with_how_to_permit_them() {
     let folder = folder();
     let result = syncline(folder.path(), "list meters");
     assert_eq!(result.code, 0, "{result:?}");
@@ -197,14 +197,14 @@ fn meters_that_work_here_and_what_opens_the_others_are_listed() {
     }
 }
 
-/// The cost in the only record of a folder.
+/// The costs in the only record of a directory.
 fn cost_in(folder: &Path) -> Value {
     let path = records(folder).remove(0);
     syncline(folder, &format!("show --json {}", path.display())).json()["cost"].take()
 }
 
 #[test]
-fn the_front_doors_are_metered_as_a_run_is() {
+fn compatibility_commands_are_profiled_like_a_run() {
     for door in [
         "pgbench -c 2 -T 1 -S --on sqlite?durability=os --meter --sampling-hz 199",
         "sysbench oltp_point_select --on=engine --table-size=100 --time=1 --meter --sampling-hz=199 run",
@@ -227,7 +227,7 @@ fn the_front_doors_are_metered_as_a_run_is() {
 }
 
 #[test]
-fn a_map_of_ones_own_is_taken_at_every_door() {
+fn every_command_accepts_a_custom_map() {
     let folder = folder();
     fs::write(folder.path().join("own.toml"), "product = \"my own\"\n").unwrap();
     for door in [
@@ -250,7 +250,7 @@ fn a_map_of_ones_own_is_taken_at_every_door() {
 }
 
 #[test]
-fn what_is_no_run_is_not_metered_and_a_bad_map_is_refused_before_anything_is_touched() {
+fn commands_without_a_run_refuse_meter_and_bad_maps_change_nothing() {
     let folder = folder();
     fs::write(folder.path().join("bad.toml"), "product = 7\n").unwrap();
     for (line, words) in [
@@ -282,7 +282,7 @@ fn what_is_no_run_is_not_metered_and_a_bad_map_is_refused_before_anything_is_tou
 }
 
 #[test]
-fn a_survey_is_metered_stage_by_stage_and_says_where_a_stage_was_too_short() {
+fn a_survey_is_profiled_by_stage_and_reports_short_stages() {
     let folder = folder();
     let line = "survey --clients 2 --repeat 1 --duration 100ms --warm-up 0 --meter";
     let result = syncline(folder.path(), line);
@@ -302,7 +302,7 @@ fn a_survey_is_metered_stage_by_stage_and_says_where_a_stage_was_too_short() {
 }
 
 #[test]
-fn a_run_is_done_again_with_the_meter_and_by_another_map() {
+fn a_run_is_repeated_with_the_profiler_and_another_map() {
     let folder = folder();
     fs::write(folder.path().join("own.toml"), "product = \"my own\"\n").unwrap();
     let result = quick_run(folder.path(), "--on engine --transactions 100");
@@ -336,7 +336,7 @@ fn a_run_is_done_again_with_the_meter_and_by_another_map() {
 }
 
 #[test]
-fn what_looking_costs_is_printed_and_weighed_before_the_span() {
+fn the_profiling_overhead_is_measured_before_the_span_and_printed() {
     let folder = folder();
     let line = "--on engine --clients 2 --duration 300ms --meter";
     let result = quick_run(folder.path(), line);
@@ -352,7 +352,7 @@ fn what_looking_costs_is_printed_and_weighed_before_the_span() {
     assert!(looking["threads_ns"].as_u64().unwrap() > 0, "{looking}");
     assert!(looking["share"].as_f64().unwrap() > 0.0, "{looking}");
     let pairs = looking["pairs"].as_array().unwrap();
-    // A machine that is busy may open meters too slowly for the last of four rounds.
+    // A busy machine may open the profiler too slowly for the last of four rounds.
     assert!([6, 8].contains(&pairs.len()), "{looking}");
     let rates = pairs.iter().map(|pair| {
         let rate = |name: &str| pair[name].as_f64().unwrap();
@@ -363,7 +363,7 @@ fn what_looking_costs_is_printed_and_weighed_before_the_span() {
     let median = f64::midpoint(ratios[(ratios.len() - 1) / 2], ratios[ratios.len() / 2]);
     let printed = looking["throughput"]["median"].as_f64().unwrap();
     assert!((printed - median).abs() < 1e-9, "{looking}");
-    // Slices are no part of the span.
+    // Slices are not part of the measured span.
     let measured_ns = record["measured_ns"].as_u64().unwrap();
     assert!(measured_ns < 400_000_000, "{measured_ns}");
 
@@ -372,5 +372,5 @@ fn what_looking_costs_is_printed_and_weighed_before_the_span() {
     let flat = shown.out.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(flat.contains("throughput with the meter over without, "), "{flat}");
     let alone = quick_run(folder.path(), "--on null --transactions 1 --meter-overhead");
-    assert_eq!(alone.code, 2, "it asks for --meter: {alone:?}");
+    assert_eq!(alone.code, 2, "it requires --meter: {alone:?}");
 }

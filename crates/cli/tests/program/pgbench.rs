@@ -1,11 +1,11 @@
-//! `syncline pgbench`: its summary, its exit codes, what it refuses, tables that stay.
+//! `syncline pgbench`: its summary, exit codes and refusals, and tables that stay.
 
 use crate::support::{ProgramOutput, figure, folder, left_behind, program, records, syncline};
 use std::io::Write;
 use std::path::Path;
 use std::process::Stdio;
 
-/// The figure behind a label of the summary.
+/// The number after a label of the summary.
 fn number(result: &ProgramOutput, label: &str) -> f64 {
     let line = result.out.lines().find_map(|line| line.strip_prefix(label));
     let line = line.unwrap_or_else(|| panic!("no \"{label}\" in {result:?}"));
@@ -19,7 +19,7 @@ fn write(folder: &Path, name: &str, text: &str) {
 }
 
 #[test]
-fn the_summary_has_the_lines_that_everybody_parses() {
+fn the_summary_has_the_lines_that_programs_parse() {
     let folder = folder();
     let line =
         "pgbench -c 3 -t 40 --max-tries 100 --failures-detailed -r --on sqlite?durability=os";
@@ -44,7 +44,7 @@ fn the_summary_has_the_lines_that_everybody_parses() {
     }
     assert!(result.out.contains("(without initial connection time)"));
     let insert = "INSERT INTO pgbench_history (tid, bid, aid, delta, mtime) VALUES";
-    assert!(result.out.contains(insert), "a statement a line: {result:?}");
+    assert!(result.out.contains(insert), "one statement per line: {result:?}");
     assert_eq!(records(folder.path()).len(), 1);
     assert_eq!(left_behind(folder.path()), Vec::<String>::new());
 }
@@ -139,7 +139,7 @@ fn listings_need_no_store() {
     assert!(show.out.starts_with("-- select-only: <builtin: select only>\n\\set aid"), "{show:?}");
 }
 
-/// The lines of the log files in a folder, file by file.
+/// The lines of the log files in a directory, by file.
 fn logs(folder: &Path, prefix: &str) -> Vec<Vec<Vec<String>>> {
     let names = left_behind(folder).into_iter();
     let mut names: Vec<_> = names.filter(|name| name.starts_with(prefix)).collect();
@@ -155,7 +155,7 @@ fn logs(folder: &Path, prefix: &str) -> Vec<Vec<Vec<String>>> {
 }
 
 #[test]
-fn the_log_has_a_line_a_transaction_and_a_file_a_thread() {
+fn the_log_has_one_line_per_transaction_and_one_file_per_thread() {
     let folder = folder();
     let line =
         "pgbench -c 4 -j 2 -t 25 -l --log-prefix mine --max-tries 500 --on sqlite?durability=os";
@@ -194,7 +194,7 @@ fn the_log_of_intervals_sums_up_to_all_transactions() {
 }
 
 #[test]
-fn a_rate_that_nobody_can_keep_skips_what_is_too_late_and_counts_it() {
+fn an_unsustainable_rate_skips_and_counts_late_transactions() {
     let folder = folder();
     write(folder.path(), "slow.sql", "\\sleep 20 ms\nSELECT 1;\n");
     let line = "pgbench -f slow.sql -c 1 -T 2 -R 500 -L 30 -P 1 -l --on sqlite?durability=os";
@@ -215,7 +215,7 @@ fn a_rate_that_nobody_can_keep_skips_what_is_too_late_and_counts_it() {
     assert!((logged as f64 - skipped).abs() < 0.5, "{logged}");
 }
 
-/// f24: - is standard input, which is read once, wherever it stands and however often it is named.
+/// f24: - is standard input, which is read once, wherever and however often it is named.
 #[test]
 fn a_script_comes_from_standard_input() {
     let folder = folder();
@@ -251,9 +251,9 @@ fn a_script_comes_from_standard_input() {
     }
 }
 
-/// f01: four clients that sleep 0.7 s a transaction do at most 5.72 a second, however the run ends.
+/// f01: four clients that sleep 0.7 s per transaction do at most 5.72 per second, however the run ends.
 #[test]
-fn transactions_under_way_when_the_time_is_over_count_with_their_time() {
+fn transactions_in_progress_at_the_end_count_with_their_time() {
     let folder = folder();
     write(folder.path(), "slow.sql", "\\sleep 700 ms\nSELECT 1;\n");
     let line = "pgbench -n -f slow.sql -c 4 -T 1 --on sqlite?durability=os";
@@ -266,9 +266,9 @@ fn transactions_under_way_when_the_time_is_over_count_with_their_time() {
 }
 
 #[test]
-fn an_error_may_cost_its_transaction_only() {
+fn an_error_may_fail_only_its_transaction() {
     let folder = folder();
-    // Of the two numbers the smaller has no absolute value.
+    // The smaller of the two numbers has no absolute value.
     write(
         folder.path(),
         "half.sql",
@@ -289,7 +289,7 @@ fn an_error_may_cost_its_transaction_only() {
 }
 
 #[test]
-fn what_each_client_does_and_how_late_it_may_be_is_done_again_like_its_record() {
+fn transactions_per_client_and_lateness_are_repeated_like_the_record() {
     let folder = folder();
     let line = "pgbench -S -c 2 -t 30 -R 2000 -L 700 --on sqlite --json";
     let result = syncline(folder.path(), line);
@@ -325,7 +325,7 @@ fn each_transaction_may_connect() {
 }
 
 #[test]
-fn what_does_not_apply_is_refused_by_its_name() {
+fn unsupported_options_are_refused_by_name() {
     let folder = folder();
     write(folder.path(), "bad.sql", "SELECT 1;\n\\set x 1 +\n");
     for (flags, expected) in [
@@ -375,7 +375,7 @@ fn what_does_not_apply_is_refused_by_its_name() {
 }
 
 #[test]
-fn scripts_without_our_tables_leave_a_place_as_it_is() {
+fn scripts_without_pgbench_s_tables_leave_a_place_unchanged() {
     let folder = folder();
     write(folder.path(), "two.sql", "SELECT 1 AS one;\n");
     let on = "--on sqlite:store.db?durability=os";
@@ -432,7 +432,7 @@ fn each_client_performs_its_own_transactions() {
 }
 
 #[test]
-fn what_pgbench_does_not_do_is_refused_with_its_line() {
+fn statements_that_pgbench_refuses_are_refused_with_their_line() {
     let folder = folder();
     write(folder.path(), "copy.sql", "SELECT 1;\ncopy (SELECT 1) TO STDOUT;\n");
     let result = syncline(folder.path(), "pgbench -f copy.sql -t 1 --on sqlite");

@@ -1,4 +1,4 @@
-//! Records: readable again, valid by the published schema, refused when newer, compared.
+//! Records: shown again, valid under the published schema, refused if newer, and compared.
 
 use crate::support::{figure, folder, quick_run, records, syncline};
 use serde_json::Value;
@@ -23,7 +23,7 @@ fn a_real_record_is_valid_and_a_broken_one_is_not() {
 }
 
 #[test]
-fn show_gives_the_record_again() {
+fn show_prints_the_record_again() {
     let folder = folder();
     let result = quick_run(folder.path(), "--on null --transactions 100 --json");
     let path = records(folder.path()).remove(0);
@@ -36,7 +36,7 @@ fn show_gives_the_record_again() {
 
 // D18
 #[test]
-fn a_record_keeps_the_statements_of_a_store_that_takes_them() {
+fn a_record_keeps_the_statements_of_a_store_with_statements() {
     let folder = folder();
     let statements = |on: &str| {
         let result = quick_run(folder.path(), &format!("--on {on} --transactions 10 --json"));
@@ -61,7 +61,7 @@ fn a_record_keeps_the_statements_of_a_store_that_takes_them() {
 }
 
 #[test]
-fn a_record_is_named_by_its_id_where_records_are() {
+fn a_record_is_found_by_its_id() {
     let folder = folder();
     let run = || quick_run(folder.path(), "--on null --transactions 100 --json").json();
     let [first, second] = [run(), run()];
@@ -72,7 +72,7 @@ fn a_record_is_named_by_its_id_where_records_are() {
     assert_eq!(shown.json(), first);
     let line = format!("compare {} {}", id(&first), id(&second));
     let compared = syncline(folder.path(), &line);
-    // D4: a moment of each says nothing of which is faster.
+    // D4: one moment of each does not show which is faster.
     assert_eq!(compared.code, 2, "{compared:?}");
     assert!(compared.out.contains("too short to judge"), "{compared:?}");
     assert!(compared.err.contains("--repeat 5"), "{compared:?}");
@@ -86,7 +86,7 @@ fn a_record_is_named_by_its_id_where_records_are() {
 }
 
 #[test]
-fn a_run_is_done_again_like_its_record() {
+fn a_run_is_repeated_like_its_record() {
     let folder = folder();
     let line = "--on sqlite?client=queue --clients 3 --transactions 60 --commit-every 5 --seed 7";
     quick_run(folder.path(), line);
@@ -130,7 +130,7 @@ fn a_report_is_written_whole() {
 }
 
 #[test]
-fn runs_are_shown_beside_what_was_published() {
+fn runs_are_shown_next_to_published_results() {
     let folder = folder();
     let line = "--on sqlite --clients 1 --transactions 40 --sweep commit-every=1,10";
     assert_eq!(quick_run(folder.path(), line).code, 0);
@@ -176,7 +176,7 @@ fn a_record_of_a_newer_version_is_refused() {
 }
 
 #[test]
-fn slower_where_ranges_do_not_meet_is_a_regression() {
+fn slower_with_disjoint_ranges_is_a_regression() {
     let folder = folder();
     let line = "--on null --clients 4 --duration 100ms --repeat 4";
     quick_run(folder.path(), line);
@@ -206,7 +206,7 @@ fn slower_where_ranges_do_not_meet_is_a_regression() {
 }
 
 #[test]
-fn records_of_unequal_durability_are_not_compared_unasked() {
+fn records_of_unequal_durability_are_not_compared_by_default() {
     let folder = folder();
     quick_run(folder.path(), "--on sqlite?durability=os --transactions 50");
     quick_run(folder.path(), "--on sqlite?durability=data --transactions 50");
@@ -219,7 +219,7 @@ fn records_of_unequal_durability_are_not_compared_unasked() {
 
 // Section 7, point 4: a comparison could not be kept as a page.
 #[test]
-fn a_comparison_is_written_as_a_page_and_a_refusal_says_why_on_it() {
+fn a_comparison_is_written_as_a_page_which_explains_a_refusal() {
     let folder = folder();
     for line in ["--clients 1", "--clients 1", "--clients 2"] {
         quick_run(folder.path(), &format!("--on null --transactions 100 {line}"));

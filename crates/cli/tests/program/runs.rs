@@ -65,10 +65,10 @@ fn the_engine_keeps_every_acknowledged_row() {
 }
 
 #[test]
-fn overload_is_measured_as_waiting_and_not_as_service() {
+fn overload_counts_as_waiting_and_not_as_service() {
     let folder = folder();
-    // A statement of SQLite alone costs more than the 5 us that this rate leaves it, so the
-    // overload does not hang on how fast this disk happens to be while other tests run.
+    // A SQLite statement alone takes more than the 5 us that this rate allows, so the overload does not
+    // depend on how fast the disk is while other tests run.
     let line = "--on sqlite --clients 1 --duration 2s --rate 200000 --json";
     let result = quick_run(folder.path(), line);
     assert_eq!(result.code, 0, "{result:?}");
@@ -82,7 +82,7 @@ fn overload_is_measured_as_waiting_and_not_as_service() {
 }
 
 #[test]
-fn a_store_that_does_not_sync_is_flagged_by_its_counts_where_syncs_can_be_counted() {
+fn a_store_that_does_not_sync_is_flagged_where_syncs_can_be_counted() {
     let folder = folder();
     let result =
         quick_run(folder.path(), "--on sqlite?durability=os --clients 1 --duration 1s --json");
@@ -134,10 +134,10 @@ fn a_thousand_clients_on_null_stay_small() {
     assert_eq!(syncline(folder.path(), "list runs").code, 0);
 }
 
-/// What people type by habit is taken: --threads, -c and -d of a run, `help VERB`, an absolute path behind
-/// three slashes, words in capitals.
+/// Habits of typing are accepted: --threads, -c and -d of a run, `help VERB`, an absolute path after three
+/// slashes, words in capitals.
 #[test]
-fn what_people_type_by_habit_is_taken() {
+fn common_command_lines_are_accepted() {
     let folder = folder();
     let place = folder.path().join("abs.db");
     for line in [

@@ -1,9 +1,9 @@
-//! The main job, in miniature: probe, load, probe again, table, sentences, report, records.
+//! A small survey: probe, load, probe again, table, sentences, report, records.
 
 use crate::support::{figure, folder, left_behind, records, syncline};
 
 #[test]
-fn an_alias_withholds_what_a_target_is_and_leaves_the_others_their_names() {
+fn an_alias_withholds_the_product_of_its_target_only() {
     let folder = folder();
     let line = "survey --clients 1 --repeat 1 --duration 100ms --warm-up 0 --alias StoreA --on \
                 lmdb:there --json";
@@ -23,7 +23,7 @@ fn an_alias_withholds_what_a_target_is_and_leaves_the_others_their_names() {
 }
 
 #[test]
-fn a_survey_places_stores_on_the_line_of_a_real_disk() {
+fn a_survey_compares_stores_with_the_sync_line_of_a_real_disk() {
     let folder = folder();
     let line = "survey --clients 1,4 --repeat 2 --duration 200ms --warm-up 0 --json";
     let result = syncline(folder.path(), line);
@@ -52,7 +52,7 @@ fn a_survey_places_stores_on_the_line_of_a_real_disk() {
     for words in ["disk syncs", "x disk (max)", "sqlite", "engine", "Not known here"] {
         assert!(shown.out.contains(words), "{words}: {}", shown.out);
     }
-    // D15: the survey has an id of its own, which names all of it.
+    // D15: the survey has its own id, which names all its records.
     let id = probe["survey"].as_str().unwrap();
     assert!(all.as_array().unwrap().iter().all(|one| one["id"] != id), "{id}");
     let again = syncline(folder.path(), &format!("show --json {id}"));

@@ -7,7 +7,7 @@ fn sysbench(folder: &Path, line: &str) -> ProgramOutput {
     syncline(folder, &format!("sysbench {line}"))
 }
 
-/// The first number behind a label of the result.
+/// The first number after a label of the result.
 fn value(result: &ProgramOutput, label: &str) -> f64 {
     let line = result.out.lines().find(|line| line.trim_start().starts_with(label));
     let line = line.unwrap_or_else(|| panic!("no {label}: {result:?}"));
@@ -55,7 +55,7 @@ fn every_test_runs_its_events_and_counts_its_queries() {
 }
 
 #[test]
-fn what_was_prepared_serves_several_runs_and_is_cleaned_up() {
+fn prepared_tables_serve_several_runs_and_are_cleaned_up() {
     let folder = folder();
     let on = "--on=sqlite:store.db?durability=os --tables=2 --table-size=200";
     let prepare = format!("oltp_read_write {on} prepare");
@@ -91,7 +91,7 @@ fn what_was_prepared_serves_several_runs_and_is_cleaned_up() {
 }
 
 #[test]
-fn intervals_are_told_while_it_runs_and_a_file_may_hold_the_options() {
+fn intervals_are_printed_and_a_file_may_contain_the_options() {
     let folder = folder();
     let file = folder.path().join("options");
     std::fs::write(&file, "# as sysbench takes them\ntable-size=100\nthreads=2\n").unwrap();
@@ -112,7 +112,7 @@ fn intervals_are_told_while_it_runs_and_a_file_may_hold_the_options() {
 }
 
 #[test]
-fn a_table_a_thread_is_filled_in_bulk_and_help_lists_options() {
+fn bulk_insert_fills_one_table_per_thread_and_help_lists_options() {
     let folder = folder();
     let result = sysbench(
         folder.path(),
@@ -127,7 +127,7 @@ fn a_table_a_thread_is_filled_in_bulk_and_help_lists_options() {
 }
 
 #[test]
-fn what_cannot_be_done_is_one_sentence() {
+fn errors_are_one_sentence() {
     let folder = folder();
     for (line, expected) in [
         ("", "no test was named"),
@@ -150,7 +150,7 @@ fn what_cannot_be_done_is_one_sentence() {
 }
 
 #[test]
-fn a_dry_run_says_what_it_would_do_and_touches_nothing() {
+fn a_dry_run_prints_its_plan_and_changes_nothing() {
     let folder = folder();
     for command in ["prepare", "run", "cleanup"] {
         let line = format!(
@@ -168,9 +168,9 @@ fn a_dry_run_says_what_it_would_do_and_touches_nothing() {
     assert_eq!(left_behind(folder.path()), Vec::<String>::new());
 }
 
-/// f21: a run may use a part of what was prepared, as with sysbench.
+/// f21: a run may use a part of the prepared rows, as with sysbench.
 #[test]
-fn a_part_of_what_was_prepared_is_enough_for_a_run() {
+fn a_run_may_use_a_part_of_the_prepared_rows() {
     let folder = folder();
     for url in ["sqlite:store.db?durability=os", "engine:./store?segment_kib=1024"] {
         let run = |line: &str| sysbench(folder.path(), &format!("{line} --on={url}"));
@@ -205,7 +205,7 @@ fn a_part_of_what_was_prepared_is_enough_for_a_run() {
 }
 
 #[test]
-fn no_run_removes_what_was_prepared() {
+fn no_run_removes_prepared_tables() {
     let folder = folder();
     for (url, place) in [
         ("sqlite:store.db?durability=os", "store.db"),

@@ -1,4 +1,4 @@
-//! `verify durability`: what it prints, what it writes, how it ends.
+//! `verify durability`: its output, its records, and its exit codes.
 
 use crate::support::{ProgramOutput, folder, left_behind, program, syncline};
 use std::path::Path;
@@ -6,7 +6,8 @@ use std::process::Stdio;
 use std::time::Duration;
 use syncline_verify::power::{Class, Mount};
 
-/// True where a file system of ours can be mounted; else power loss is not simulated, and nothing claimed.
+/// True if the recording file system can be mounted; otherwise power loss is not simulated, and the result is
+/// unknown.
 fn loses_power() -> bool {
     Mount::refusal().is_none()
 }
@@ -18,7 +19,7 @@ fn small(folder: &Path, line: &str) -> ProgramOutput {
 }
 
 #[test]
-fn a_setting_that_holds_ends_with_0_and_says_what_is_not_known() {
+fn a_setting_that_holds_ends_with_0_and_the_limits_of_the_test() {
     let folder = folder();
     let result = small(folder.path(), "sqlite");
     if !loses_power() {
@@ -74,7 +75,7 @@ fn the_same_setting_ends_with_0_if_it_promises_nothing() {
 }
 
 #[test]
-fn what_is_not_ours_to_kill_is_refused_with_2_before_anything_is_made() {
+fn stores_that_may_not_be_killed_are_refused_with_2_before_any_change() {
     for (target, words) in [
         ("postgres://host/db", "makes a temporary one"),
         ("sqlite:precious.db", "makes a temporary one"),
@@ -92,11 +93,11 @@ fn what_is_not_ours_to_kill_is_refused_with_2_before_anything_is_made() {
     }
 }
 
-/// What a process leaves that is killed is removed by the next, and nothing of anybody else.
+/// The next verification removes what a killed one left behind, and nothing else.
 #[test]
-fn what_a_killed_verification_has_left_is_removed_by_the_next_and_said() {
+fn the_next_verification_removes_what_a_killed_one_left_with_a_note() {
     let folder = folder();
-    // No process has so large a number.
+    // No process has a number this large.
     let [dead, locked, named] =
         ["syncline-verify-4200001", "syncline-verify-4200002", "syncline-verify-mine"].map(
             |name| {
@@ -114,7 +115,7 @@ fn what_a_killed_verification_has_left_is_removed_by_the_next_and_said() {
 }
 
 #[test]
-fn a_verification_that_is_killed_under_load_leaves_nothing_that_the_next_cannot_remove() {
+fn the_next_verification_removes_everything_that_one_killed_under_load_left() {
     let folder = folder();
     let line = "verify durability sqlite --dir . --load 60s --kills 0";
     let mut killed = program(folder.path(), line).stderr(Stdio::null()).spawn().unwrap();
@@ -138,7 +139,7 @@ fn a_verification_that_is_killed_under_load_leaves_nothing_that_the_next_cannot_
 }
 
 #[test]
-fn no_figure_of_speed_is_printed_from_where_a_verification_records() {
+fn no_speed_is_measured_on_a_recording_mount() {
     if !loses_power() {
         println!("not tested here: no file system of ours can be mounted");
         return;

@@ -1,11 +1,11 @@
-//! `syncline verify disk` between real processes over loopback.
+//! `syncline verify disk` between processes over loopback.
 
 use crate::support::{ProgramOutput, folder, interrupt, program, syncline};
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Stdio};
 
-/// A witness of its own port; killed behind the test.
+/// A witness on its own port; killed at the end of the test.
 struct Witness {
     process: Child,
     address: String,
@@ -36,14 +36,14 @@ impl Drop for Witness {
     }
 }
 
-/// How many promises the witness keeps of a run.
+/// The number of promises that the witness has recorded for a run.
 fn promises(folder: &Path, run: u32) -> usize {
     let file = folder.join(format!("syncline-witness/run-{run:06}.jsonl"));
     let text = std::fs::read_to_string(file).unwrap_or_default();
     text.matches("promise\"").count()
 }
 
-/// Starts a writer and waits until the witness keeps enough of its promises.
+/// Starts a writer and waits until the witness has recorded enough of its promises.
 fn writing(folder: &Path, line: &str, run: u32) -> Child {
     let mut command = program(folder, line);
     let command = command.stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -70,7 +70,7 @@ fn a_killed_writer_loses_nothing_and_kills_add_up() {
         writer.wait().unwrap();
         let result = syncline(folder.path(), &witness.line("--check"));
         assert_eq!(result.code, 0, "{result:?}");
-        // Another method is judged separately.
+        // Another method has its own result.
         let cuts = if run == 2 { "2 process kills" } else { "1 process kill" };
         let words = format!("survived {cuts}:");
         assert!(result.out.contains(&words), "{result:?}");
@@ -79,7 +79,7 @@ fn a_killed_writer_loses_nothing_and_kills_add_up() {
 }
 
 #[test]
-fn blocks_that_are_not_what_was_promised_are_named_and_the_exit_is_one() {
+fn blocks_that_differ_from_their_promise_are_named_and_the_exit_code_is_1() {
     let folder = folder();
     let witness = Witness::start(folder.path());
     let mut writer = writing(folder.path(), &witness.line("--slots 32"), 1);
@@ -104,7 +104,7 @@ fn blocks_that_are_not_what_was_promised_are_named_and_the_exit_is_one() {
     assert!(result.err.contains("not durable: after a process kill"), "{result:?}");
     let record = result.json()["finding"].clone();
     let bad = &record["judgement"]["bad"];
-    // One of them may have been under way.
+    // One of the promises may have been in progress.
     let count = |class: &str| bad[class].as_u64().unwrap_or(0);
     assert!(count("lost") == 2 && count("torn") <= 1, "{record}");
     assert!(record["judgement"]["reordered"].as_u64() > Some(0), "{record}");
@@ -112,7 +112,7 @@ fn blocks_that_are_not_what_was_promised_are_named_and_the_exit_is_one() {
 }
 
 #[test]
-fn a_writer_that_is_stopped_ends_in_good_order_and_tests_nothing() {
+fn a_stopped_writer_ends_in_order_and_tests_nothing() {
     let folder = folder();
     let witness = Witness::start(folder.path());
     let writer = writing(folder.path(), &witness.line("--slots 32"), 1);
@@ -126,10 +126,10 @@ fn a_writer_that_is_stopped_ends_in_good_order_and_tests_nothing() {
 }
 
 #[test]
-fn a_disk_cannot_be_tested_without_a_witness_or_with_nonsense() {
+fn a_disk_is_not_tested_without_a_witness_or_with_invalid_options() {
     let folder = folder();
     let witness = Witness::start(folder.path());
-    // The port of a witness that has ended is nobody's.
+    // No process listens on the port of a witness that has ended.
     let gone = Witness::start(&{
         let other = folder.path().join("other");
         std::fs::create_dir(&other).unwrap();
@@ -155,9 +155,9 @@ fn a_disk_cannot_be_tested_without_a_witness_or_with_nonsense() {
     assert!(!blocks(folder.path()).exists());
 }
 
-/// Nobody pulls a plug for a run that is refused.
+/// The user is not asked to pull the plug for a run that is then refused.
 #[test]
-fn what_is_refused_is_refused_before_anybody_is_told_to_pull_the_plug() {
+fn refusals_come_before_the_request_to_pull_the_plug() {
     let folder = folder();
     let witness = Witness::start(folder.path());
     let result = syncline(folder.path(), &witness.line("--block 100"));

@@ -1,10 +1,10 @@
-//! `syncline verify isolation`: histories taken, read, judged, and going on behind crashes.
+//! `syncline verify isolation`: histories recorded, read, checked, and continued after crashes.
 
 use crate::support::{folder, syncline};
 use serde_json::Value;
 
 #[test]
-fn histories_are_taken_written_read_and_judged() {
+fn histories_are_recorded_written_read_and_checked() {
     let folder = folder();
     let result = syncline(
         folder.path(),
@@ -25,7 +25,7 @@ fn histories_are_taken_written_read_and_judged() {
     assert_eq!(records.count(), 2, "a record each");
 }
 
-/// Two that each read what the other wrote too late: write skew.
+/// Two transactions that each miss the other's write: write skew.
 const SKEW: &str = r#"{"type":"invoke","process":0,"index":0,"f":"txn","value":[["r",1,null],["r",2,null],["append",1,1]]}
 {"type":"invoke","process":1,"index":1,"f":"txn","value":[["r",1,null],["r",2,null],["append",2,2]]}
 {"type":"ok","process":0,"index":2,"f":"txn","value":[["r",1,[]],["r",2,[]],["append",1,1]]}
@@ -66,13 +66,13 @@ fn a_history_that_cannot_be_read_is_named_with_its_line() {
 }
 
 #[test]
-fn a_history_goes_on_behind_crashes() {
+fn a_history_continues_after_crashes() {
     let folder = folder();
     let result = syncline(folder.path(), "verify isolation sqlite --crashes 10 --json");
     let record = result.json()["finding"].clone();
     assert_eq!(record["kills"]["crashes"], 1, "{record}");
     assert_eq!(record["kills"]["lost"], 0, "{record}");
-    // Without root and /dev/fuse only processes are killed, which is said.
+    // Without root and /dev/fuse only processes are killed, which the output reports.
     if record["no_cuts"].is_null() {
         assert_eq!(result.code, 0, "{result:?}");
         assert_eq!(record["cuts"]["crashes"], 10, "{record}");

@@ -1,9 +1,9 @@
-//! `syncline ycsb`: property files as they are, YCSB's flags and its result lines.
+//! `syncline ycsb`: property files unchanged, YCSB's flags and its result lines.
 
 use crate::support::{ProgramOutput, figure, folder, left_behind, records, syncline};
 use std::path::Path;
 
-/// The properties of YCSB's six core workloads: proportions, distribution, the longest scan.
+/// The properties of YCSB's six core workloads: proportions, distribution, longest scan.
 const FILES: [(&str, &str); 6] = [
     (
         "a",
@@ -31,7 +31,7 @@ const FILES: [(&str, &str); 6] = [
     ),
 ];
 
-/// Writes the six files, with the records and operations that YCSB ships.
+/// Writes the six files, with YCSB's default numbers of records and operations.
 fn write_files(folder: &Path) {
     for (letter, mix) in FILES {
         let text = format!(
@@ -76,7 +76,7 @@ fn the_six_core_files_run_as_they_are() {
         });
         let mut all: f64 = operations.sum();
         if letter == "f" {
-            // f28: its reads and updates are lines of their own too, as in YCSB.
+            // f28: its reads and updates also have their own lines, as in YCSB.
             let of = |kind: &str| value(&result, &format!("[{kind}], Operations")).unwrap();
             let modifies = of("READ-MODIFY-WRITE");
             assert!((of("UPDATE") - modifies).abs() < 0.5, "{result:?}");
@@ -94,7 +94,7 @@ fn the_six_core_files_run_as_they_are() {
 }
 
 #[test]
-fn a_load_stays_for_the_runs_that_follow() {
+fn a_load_stays_for_later_runs() {
     let folder = folder();
     write_files(folder.path());
     for url in ["engine:./kept", "sqlite:./kept.db"] {
@@ -117,7 +117,7 @@ fn a_load_stays_for_the_runs_that_follow() {
 }
 
 #[test]
-fn a_target_rate_is_kept_and_intended_latencies_are_told() {
+fn a_target_rate_is_kept_and_intended_latencies_are_printed() {
     let folder = folder();
     let line = "run -p recordcount=100 -p maxexecutiontime=2 -threads 4 -target 500 \
                 -p measurement.interval=both -p hdrhistogram.percentiles=50,99.9 --on null";
@@ -136,7 +136,7 @@ fn a_target_rate_is_kept_and_intended_latencies_are_told() {
 }
 
 #[test]
-fn what_means_nothing_is_warned_about_and_what_is_wrong_is_one_sentence() {
+fn properties_without_effect_cause_warnings_and_errors_are_one_sentence() {
     let folder = folder();
     write_files(folder.path());
     let line = "run basic -P workloadc -p exporter=x --on null";
@@ -145,7 +145,7 @@ fn what_means_nothing_is_warned_about_and_what_is_wrong_is_one_sentence() {
     for warned in ["property exporter means nothing", "binding \"basic\""] {
         assert_eq!(result.err.matches(warned).count(), 1, "{warned}: {result:?}");
     }
-    // YCSB's own percentiles, the least time, and in a file where one is named.
+    // YCSB's own percentiles, the minimum, and a file if one is named.
     let exported = ycsb(folder.path(), "run -P workloadc -p exportfile=lines.txt --on null");
     assert_eq!((exported.code, exported.out.as_str()), (0, ""), "{exported:?}");
     let lines = ProgramOutput {
@@ -184,11 +184,11 @@ fn what_means_nothing_is_warned_about_and_what_is_wrong_is_one_sentence() {
 }
 
 #[test]
-fn a_dry_run_of_either_phase_says_what_it_would_do_and_touches_nothing() {
+fn a_dry_run_of_either_phase_prints_its_plan_and_changes_nothing() {
     let folder = folder();
     write_files(folder.path());
     for phase in ["load", "run"] {
-        // Nobody listens at that port, which a dry run does not find out.
+        // No server listens on that port, which a dry run does not find out.
         for (on, words) in [
             // D18
             ("sqlite:./s.db", "INSERT INTO"),
@@ -206,7 +206,7 @@ fn a_dry_run_of_either_phase_says_what_it_would_do_and_touches_nothing() {
     }
     let private = syncline(folder.path(), "ycsb run -P workloada --on redis:private --dry-run");
     assert!(private.out.contains("a temporary server would be started"), "{private:?}");
-    // And what would be done there, as of a server that has a URL.
+    // The plan for a server, from its URL alone.
     for words in ["would create", "would open", "would load"] {
         assert!(private.out.contains(words), "{words}: {private:?}");
     }
@@ -215,7 +215,7 @@ fn a_dry_run_of_either_phase_says_what_it_would_do_and_touches_nothing() {
 }
 
 #[test]
-fn a_mix_that_inserts_spends_a_load_and_never_removes_it() {
+fn a_mix_that_inserts_uses_up_a_load_and_never_removes_it() {
     let folder = folder();
     write_files(folder.path());
     for (url, place) in
@@ -244,7 +244,7 @@ fn a_mix_that_inserts_spends_a_load_and_never_removes_it() {
 }
 
 #[test]
-fn a_load_lasts_as_long_as_its_loaders_not_until_progress_is_told() {
+fn the_duration_of_a_load_is_that_of_its_loaders() {
     let folder = folder();
     let took_ms = (0..5).map(|number| {
         let line = format!("load -p recordcount=10 --on engine:./kept{number}?durability=none");
@@ -256,8 +256,7 @@ fn a_load_lasts_as_long_as_its_loaders_not_until_progress_is_told() {
     assert!(least < 90.0, "ten rows took {least} ms at best");
 }
 
-/// f16: parts of the records are loaded one after another, in any order; a run needs all, and asks for a
-/// part.
+/// f16: parts of the records are loaded one after another, in any order; a run requires all, or names a part.
 #[test]
 fn records_are_loaded_in_parts_and_run_as_a_whole() {
     let folder = folder();
@@ -305,10 +304,10 @@ fn records_are_loaded_in_parts_and_run_as_a_whole() {
     }
 }
 
-/// f15: fields are as long as the histogram's file says, in every row and through updates, which are
+/// f15: the histogram's file determines the length of fields, in every row and through updates, which are
 /// verified.
 #[test]
-fn field_lengths_come_from_a_histogram_s_file() {
+fn field_lengths_come_from_a_histogram_file() {
     let folder = folder();
     let file = folder.path().join("hist.txt");
     std::fs::write(&file, "BlockSize\t7\n0\t5\n1\t0\n2\t5\n3\t1\n").unwrap();
@@ -319,7 +318,7 @@ fn field_lengths_come_from_a_histogram_s_file() {
         assert_eq!(result.code, 0, "{result:?}");
         assert!(!result.err.contains("has no effect here"), "{result:?}");
     }
-    // Another histogram is other rows.
+    // Another histogram makes other rows.
     std::fs::write(&file, "BlockSize\t7\n0\t5\n1\t1\n2\t5\n3\t1\n").unwrap();
     let result = ycsb(folder.path(), &format!("run {line}"));
     assert_eq!(result.code, 2, "{result:?}");
@@ -331,9 +330,9 @@ fn field_lengths_come_from_a_histogram_s_file() {
     assert!(result.err.contains(why), "{result:?}");
 }
 
-/// f28: with dataintegrity every read is verified, and its lines say how many were.
+/// f28: with dataintegrity every read is verified, and the result lines report the number.
 #[test]
-fn verified_reads_have_lines_of_their_own() {
+fn verified_reads_have_their_own_lines() {
     let folder = folder();
     let result = ycsb(
         folder.path(),

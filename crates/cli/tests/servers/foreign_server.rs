@@ -1,4 +1,4 @@
-//! A server that is not the program's, with somebody else's tables and sessions in it.
+//! An unmanaged server with other users' tables and sessions.
 
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
@@ -6,7 +6,7 @@ use syncline_launcher::{LaunchSpec, PrivateServer, Product};
 use syncline_testkit::{password_of, port_of, public_directory, url_option};
 use tempfile::TempDir;
 
-/// A PostgreSQL of the test's own, which is a stranger's to the program.
+/// A PostgreSQL server that belongs to the test and is unmanaged for the program.
 pub(crate) struct ForeignServer {
     server: PrivateServer,
     _folder: TempDir,
@@ -50,19 +50,19 @@ impl ForeignServer {
         command
     }
 
-    /// What a statement answers, unaligned.
+    /// The answer to a statement, unaligned.
     pub(crate) fn ask(&self, sql: &str) -> String {
         let mut psql = self.client("psql");
         let output = psql.args(["-X", "-A", "-t", "-q", "-c", sql, "postgres"]).output();
         answered(&output.unwrap())
     }
 
-    /// A session that stays, in the middle of a transaction.
+    /// A session that stays in the middle of a transaction.
     pub(crate) fn foreign_session(&self) -> ForeignSession {
         self.session_named("psql")
     }
 
-    /// The same, under a name of the test's choice.
+    /// The same, with a given name.
     pub(crate) fn session_named(&self, name: &str) -> ForeignSession {
         let mut psql = self.client("psql");
         psql.env("PGAPPNAME", name);
@@ -76,8 +76,8 @@ impl ForeignServer {
         foreign
     }
 
-    /// Waits while a condition holds over the sessions beside the one that asks (`other`, of
-    /// `pg_stat_activity`). One transaction, however long it takes, so that asking is not what is seen.
+    /// Waits while a condition holds for the other sessions (`other`, from `pg_stat_activity`). It uses a
+    /// single transaction, so that the polling itself does not affect the result.
     pub(crate) fn wait_while(&self, condition: &str) {
         let others = "SELECT * FROM pg_stat_activity WHERE backend_type = 'client backend' AND pid <> \
                       pg_backend_pid()";
@@ -92,13 +92,13 @@ impl ForeignServer {
         answered(&self.client("pgbench").args(arguments).output().unwrap())
     }
 
-    /// Runs pgbench to whatever end.
+    /// Runs pgbench, however it ends.
     pub(crate) fn try_pgbench(&self, folder: &Path, arguments: &[&str]) -> Output {
         let mut pgbench = self.client("pgbench");
         pgbench.current_dir(folder).args(arguments).output().unwrap()
     }
 
-    /// Everything that stands in the server, in words.
+    /// A text with everything that the server contains.
     pub(crate) fn everything(&self) -> String {
         let names = self.ask(
             "SELECT nspname || '.' || relname || ':' || relkind::text FROM pg_class JOIN pg_namespace n ON \
@@ -113,14 +113,14 @@ impl ForeignServer {
         format!("{names}\n{set}")
     }
 
-    /// The schemas that are ours.
+    /// The schemas that Syncline manages.
     pub(crate) fn ours(&self) -> Vec<String> {
         let names = self.ask("SELECT nspname FROM pg_namespace WHERE nspname LIKE 'syncline\\_%'");
         names.lines().map(str::to_owned).collect()
     }
 }
 
-/// A private server's URL with its password typed into it and without options.
+/// A private server's URL with its password and without options.
 pub(crate) fn with_password(url: &str) -> String {
     let place = url.split('?').next().unwrap();
     let (user, host) = place.split_once('@').unwrap_or((place, ""));
@@ -132,7 +132,7 @@ pub(crate) fn with_password(url: &str) -> String {
     }
 }
 
-/// Somebody else's session; ends with the test.
+/// Another user's session; ends with the test.
 pub(crate) struct ForeignSession(Child);
 
 impl Drop for ForeignSession {
@@ -148,7 +148,7 @@ fn answered(output: &Output) -> String {
     String::from_utf8(output.stdout.clone()).unwrap().trim().to_owned()
 }
 
-/// The command lines of all processes that can be seen.
+/// The command lines of all visible processes.
 pub(crate) fn command_lines() -> Vec<String> {
     let entries = std::fs::read_dir("/proc").unwrap().flatten();
     let lines = entries.map(|entry| entry.path().join("cmdline"));
@@ -158,7 +158,7 @@ pub(crate) fn command_lines() -> Vec<String> {
         .collect()
 }
 
-/// Waits until a run in that folder has measured something.
+/// Waits until a run in the directory has measured something.
 pub(crate) fn first_interval(folder: &Path) {
     let lines = || {
         let record = crate::support::records(folder).pop()?;
@@ -169,7 +169,7 @@ pub(crate) fn first_interval(folder: &Path) {
     }
 }
 
-/// A folder on a disk that every user may enter, wherever the house itself stands.
+/// A directory on a disk that every user may enter, wherever the repository is.
 pub(crate) fn open_folder() -> TempDir {
     public_directory(Path::new(syncline_launcher::FALLBACK))
 }

@@ -1,11 +1,11 @@
-//! A load into a PostgreSQL that is killed (SIGKILL) half-way: whoever comes to that schema next is refused
-//! in a sentence that says what to do, whether or not it asks for the rows; cleaning makes room.
+//! A load into PostgreSQL that is killed (SIGKILL) half-way: the next run with that schema is refused with
+//! advice, whether or not it wants the rows; `clean` removes them.
 
 use crate::foreign_server::ForeignServer;
 use crate::support::{folder, left_behind, program, syncline};
 use std::process::Stdio;
 
-/// Every workload whose rows may stay, with options of a load that takes some moments, and of a small one.
+/// Every workload whose rows may stay, with options of a slow load and of a small one.
 const KEPT: [(&str, &str, &str); 8] = [
     ("select", "--rows 3000000", "--rows 100"),
     ("short", "--do read --rows 3000000", "--rows 20"),
@@ -22,7 +22,7 @@ const KEPT: [(&str, &str, &str); 8] = [
 ];
 
 #[test]
-fn who_comes_after_a_killed_load_is_refused_until_it_is_cleaned() {
+fn runs_after_a_killed_load_are_refused_until_it_is_cleaned() {
     let world = ForeignServer::new();
     let folder = folder();
     for (name, long, small) in KEPT {
@@ -30,7 +30,7 @@ fn who_comes_after_a_killed_load_is_refused_until_it_is_cleaned() {
         let flags = "--warm-up 0 --transactions 20 --line none";
         let line = |options: &str| {
             let url = world.url();
-            // Whoever looks how far the load is works on the server too.
+            // The session that checks the progress of the load uses the server too.
             format!("run {name} {options} {flags} --on {url}?schema={schema}&live=yes")
         };
         let mut load = program(folder.path(), &line(&format!("{long} --reuse")))

@@ -1,4 +1,4 @@
-//! A synchronous standby that goes while a run waits for its commits.
+//! A synchronous standby that disappears while a run waits for its commits.
 
 use crate::foreign_server::ForeignServer;
 use crate::support::{ProgramOutput, folder, interrupt, left_behind, start, syncline};
@@ -6,19 +6,19 @@ use std::path::Path;
 use std::process::Child;
 use std::time::Duration;
 
-/// How often, and how far apart, it is looked whether a stopped run has ended: far beyond what that takes.
-const LOOKS: usize = 12_000;
-const LOOKS_EVERY: Duration = Duration::from_millis(10);
+/// How often, and at which interval, the end of a stopped run is polled: far longer than it takes.
+const POLLS: usize = 12_000;
+const POLL_INTERVAL: Duration = Duration::from_millis(10);
 
 const WAITING: &str = "SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'SyncRep'";
 
-/// Names a standby that is not there, as one that has gone looks.
+/// Names a standby that does not exist, like one that has disappeared.
 fn lose_the_standby(world: &ForeignServer) {
     world.ask("ALTER SYSTEM SET synchronous_standby_names = 'standby1'");
     world.ask("SELECT pg_reload_conf()");
 }
 
-/// A run whose load waits for a standby that has gone.
+/// A run whose load waits for a lost standby.
 fn waits_for_a_lost_standby(world: &ForeignServer, folder: &Path) -> Child {
     let line = format!(
         "run select --rows 3000000 --warm-up 0 --transactions 20 --line none --on {}?live=yes",
@@ -38,11 +38,11 @@ fn waits_for_a_lost_standby(world: &ForeignServer, folder: &Path) -> Child {
 }
 
 fn ended(mut child: Child) -> ProgramOutput {
-    for _ in 0..LOOKS {
+    for _ in 0..POLLS {
         if child.try_wait().unwrap().is_some() {
             return ProgramOutput::after(child);
         }
-        std::thread::sleep(LOOKS_EVERY);
+        std::thread::sleep(POLL_INTERVAL);
     }
     child.kill().unwrap();
     panic!("it hangs: {:?}", ProgramOutput::after(child));
@@ -67,7 +67,7 @@ fn one_ctrl_c_ends_a_load_that_waits_for_a_lost_standby_and_leaves_nothing() {
 
 // B.F6
 #[test]
-fn clean_ends_the_sessions_that_a_killed_program_has_left_waiting() {
+fn clean_ends_the_waiting_sessions_of_a_killed_program() {
     let (world, folder) = (ForeignServer::new(), folder());
     let mut child = waits_for_a_lost_standby(&world, folder.path());
     child.kill().unwrap();
@@ -84,7 +84,7 @@ fn clean_ends_the_sessions_that_a_killed_program_has_left_waiting() {
 
 // B.F6
 #[test]
-fn clean_names_the_sessions_of_programs_that_it_does_not_know() {
+fn clean_names_the_sessions_of_unknown_programs() {
     let (world, folder) = (ForeignServer::new(), folder());
     world.ask("CREATE SCHEMA syncline_other; COMMENT ON SCHEMA syncline_other IS 'made by Syncline, which may drop it'");
     let other = world.session_named("syncline");

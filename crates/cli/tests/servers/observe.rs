@@ -1,4 +1,4 @@
-//! `syncline observe`: what it says of a store under somebody else's load is what happened there.
+//! `syncline observe` reports what happens in a store under another program's load.
 
 use crate::foreign_server::ForeignServer;
 use crate::support::{ProgramOutput, figure, folder, interrupt, program, records, start, syncline};
@@ -7,19 +7,19 @@ use crate::support::{ProgramOutput, figure, folder, interrupt, program, records,
 const LOAD: u32 = 3_000;
 
 #[test]
-fn an_observation_agrees_with_pgbench_and_with_the_traced_sync_calls() {
+fn an_observation_agrees_with_pgbench_and_the_traced_sync_calls() {
     let (world, folder) = (ForeignServer::new(), folder());
     world.pgbench(&["-i", "-q", "-n", "postgres"]);
     let line = format!("observe {} --for 60s --every 500ms --json", world.url());
     let child = start(folder.path(), &line);
-    // The first looks follow one another at once, the third half a second later.
+    // The first samples follow each other at once, the third half a second later.
     world.wait_while("count(query_start) = 0");
-    look_after(&world, now(&world) + 0.4);
+    wait_for_sample_after(&world, now(&world) + 0.4);
     let each = (LOAD / 2).to_string();
     world.pgbench(&["-n", "-N", "-c", "2", "-t", &each, "postgres"]);
-    // Sessions that have ended have told all they did; what looks after that has seen it.
+    // Sessions that have ended have reported all their work; a later sample includes it.
     world.wait_while("count(*) > 1");
-    look_after(&world, now(&world) + 0.6);
+    wait_for_sample_after(&world, now(&world) + 0.6);
     interrupt(&child);
     let result = ProgramOutput::after(child);
     assert_eq!(result.code, 0, "{result:?}");
@@ -34,7 +34,7 @@ fn an_observation_agrees_with_pgbench_and_with_the_traced_sync_calls() {
             let off = (by_store - by_kernel).abs() / by_store;
             assert!(off < 0.1, "{by_store} by the store, {by_kernel} by the kernel");
         }
-        // Where tracing is not allowed the record says so.
+        // If tracing is not allowed, the record says so.
         None => assert!(record["commits_per_sync_call"]["source"].as_str().unwrap().len() > 10),
     }
     let schema = std::fs::read_to_string(concat!(
@@ -53,8 +53,8 @@ fn now(world: &ForeignServer) -> f64 {
     now.parse().unwrap()
 }
 
-/// Waits until the observer has looked after that time.
-fn look_after(world: &ForeignServer, seconds: f64) {
+/// Waits until the observer has sampled after that time.
+fn wait_for_sample_after(world: &ForeignServer, seconds: f64) {
     world.wait_while(&format!("coalesce(max(extract(epoch FROM query_start)), 0) < {seconds}"));
 }
 
@@ -76,16 +76,16 @@ fn an_observation_changes_nothing_and_is_shown_again_from_its_record() {
 }
 
 #[test]
-fn a_load_that_only_reads_is_not_taken_for_commits_of_the_log() {
+fn a_read_only_load_is_not_counted_as_commits_of_the_log() {
     let (world, folder) = (ForeignServer::new(), folder());
     world.pgbench(&["-i", "-q", "-n", "postgres"]);
     let line = format!("observe {} --for 60s --every 500ms --json", world.url());
     let child = start(folder.path(), &line);
     world.wait_while("count(query_start) = 0");
-    look_after(&world, now(&world) + 0.4);
+    wait_for_sample_after(&world, now(&world) + 0.4);
     world.pgbench(&["-n", "-S", "-t", "2000", "postgres"]);
     world.wait_while("count(*) > 1");
-    look_after(&world, now(&world) + 0.6);
+    wait_for_sample_after(&world, now(&world) + 0.6);
     interrupt(&child);
     let record = ProgramOutput::after(child).json();
     let seconds = figure(&record, "span_ns") / 1e9;

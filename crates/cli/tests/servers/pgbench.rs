@@ -1,4 +1,4 @@
-//! `syncline pgbench` beside pgbench itself, on one server: the same scripts leave the same rows.
+//! Compares `syncline pgbench` with pgbench on one server: the same scripts leave the same rows.
 
 use crate::foreign_server::ForeignServer;
 use crate::support::{ProgramOutput, folder, syncline};
@@ -7,7 +7,7 @@ const FRESH: &str =
     "DROP TABLE IF EXISTS public.answers; CREATE TABLE public.answers (n int, said text)";
 const ANSWERS: &str = "SELECT n, said FROM public.answers ORDER BY n";
 
-/// What a script leaves by pgbench, and by us.
+/// The rows that a script leaves with pgbench, and with Syncline.
 fn both(world: &ForeignServer, protocol: &str, script: &str) -> [String; 2] {
     let folder = folder();
     let path = folder.path().join("a.sql");
@@ -30,9 +30,9 @@ fn assert_mode(result: &ProgramOutput, protocol: &str) {
     assert!(result.out.contains(&mode), "{result:?}");
 }
 
-/// A row tells the request that wrote it, as the server sees it, and whether anything is prepared.
+/// A row contains the request that wrote it, as the server sees it, and whether anything is prepared.
 #[test]
-fn each_protocol_is_the_one_that_pgbench_speaks() {
+fn each_protocol_is_that_of_pgbench() {
     let world = ForeignServer::new();
     let script = "\\set x 7
 INSERT INTO public.answers SELECT 1, rtrim(current_query(), ';') || \
@@ -47,12 +47,12 @@ INSERT INTO public.answers SELECT 1, rtrim(current_query(), ';') || \
         assert_eq!(ours, theirs, "{protocol}");
         assert!(ours.contains(value) && ours.ends_with(prepared), "{ours}");
     }
-    // Several statements of a request are one message, as pgbench sends them.
+    // Several statements of a request are one message, as in pgbench.
     let joined = "SELECT 1\\;INSERT INTO public.answers SELECT 1, rtrim(current_query(), ';');\n";
     let [theirs, ours] = both(&world, "simple", joined);
     assert_eq!(ours, theirs);
     assert!(ours.starts_with("1|SELECT 1;INSERT"), "{ours}");
-    // Built-in scripts by each, and without -M by the one that pgbench takes then.
+    // Built-in scripts with each protocol, and without -M with pgbench's default.
     let folder = folder();
     for (flags, mode) in [
         ("", "simple"),
@@ -69,8 +69,8 @@ INSERT INTO public.answers SELECT 1, rtrim(current_query(), ';') || \
     }
 }
 
-/// A write is answered long after it was handed over; the question before it has not waited for it.
-/// f10: under the heading of pgbench 15, statements with their semicolon.
+/// A write is answered long after it was sent, but the query before it does not wait for it. f10: under the
+/// heading of pgbench 15, statements with their semicolon.
 #[test]
 fn each_statement_has_the_time_to_its_own_answer() {
     let world = ForeignServer::new();
@@ -97,7 +97,7 @@ fn each_statement_has_the_time_to_its_own_answer() {
 }
 
 #[test]
-fn a_script_reaches_the_tables_of_its_user_behind_ours() {
+fn a_script_reaches_its_user_s_tables_after_syncline_s() {
     let (world, folder) = (ForeignServer::new(), folder());
     world.ask("CREATE TABLE t17 (n int)");
     let script = folder.path().join("own.sql");
@@ -109,7 +109,7 @@ fn a_script_reaches_the_tables_of_its_user_behind_ours() {
     assert_eq!(world.ours(), Vec::<String>::new());
 }
 
-/// What `\set` computes, by every operator and every function whose value is not drawn.
+/// Results of `\set`, for every operator and every function that is not random.
 const EXPRESSIONS: &[&str] = &[
     "10 / 4",
     "10.0 / 4",
@@ -230,8 +230,7 @@ fn expressions_have_the_values_of_pgbench() {
     assert_eq!(theirs.lines().count(), ours.lines().count());
 }
 
-/// Branches, answers that go to variables, commands of the shell and transactions, as every protocol takes
-/// them.
+/// Branches, answers assigned to variables, shell commands and transactions, which every protocol supports.
 const ALL_PROTOCOLS: &str = "-- a comment
 \\set a 1 + \\
   2
@@ -274,7 +273,7 @@ INSERT INTO public.answers VALUES (9, 'without a semicolon')
 INSERT INTO public.answers VALUES (10, /* ; */ (:b::int + :client_id + :scale)::text || $$;$$)";
 
 #[test]
-fn commands_do_what_those_of_pgbench_do() {
+fn commands_work_as_in_pgbench() {
     let world = ForeignServer::new();
     for protocol in ["simple", "extended", "prepared"] {
         let [theirs, ours] = both(&world, protocol, ALL_PROTOCOLS);
@@ -291,7 +290,7 @@ INSERT INTO public.answers VALUES (2, 'two');
         let [theirs, ours] = both(&world, protocol, pipeline);
         assert_eq!((ours.as_str(), theirs.as_str()), ("1|one\n2|two", "1|one\n2|two"));
     }
-    // What only texts can hold: values in quotes and as parts of names, and several statements at once.
+    // Only in the simple protocol: values in quotes and as parts of names, and several statements at once.
     let texts = "SELECT 5 AS five, 'two words' AS words, true AS yes \\gset p_
 INSERT INTO public.answers VALUES (1, ':p_five|:p_words|:p_yes|12:30|:nobody');
 SELECT 1 AS one \\; SELECT 7 AS seven UNION ALL SELECT 8 ORDER BY 1 \\; SELECT 9 AS n WHERE false \\aset
@@ -320,9 +319,10 @@ SELECT (ARRAY[1, 2])[1:2];
     assert!(refused.err.contains(why), "{refused:?}");
 }
 
-/// `-i` drops what it made before, and a script that names no table of ours wants no schema.
+/// `-i` drops the tables it created before, and a script that names none of Syncline's tables needs no
+/// schema.
 #[test]
-fn tables_are_made_anew_and_a_script_without_them_makes_no_schema() {
+fn tables_are_recreated_and_a_script_without_them_creates_no_schema() {
     let world = ForeignServer::new();
     let folder = folder();
     std::fs::write(folder.path().join("one.sql"), "SELECT 1;\n").unwrap();

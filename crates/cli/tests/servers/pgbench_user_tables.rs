@@ -1,12 +1,12 @@
-//! `syncline pgbench` on what is the user's own: tables that the real pgbench made, libpq's environment,
-//! connection strings, scripts whose clients define one object at once.
+//! `syncline pgbench` with the user's own data: tables that the real pgbench made, libpq's environment,
+//! connection strings, and scripts whose clients define one object at the same time.
 
 use crate::foreign_server::ForeignServer;
 use crate::support::{ProgramOutput, folder, program};
 use std::path::Path;
 use std::process::Command;
 
-/// The flags that name a server, as pgbench has them.
+/// The options that name a server, as in pgbench.
 fn flags(world: &ForeignServer) -> String {
     format!("-h 127.0.0.1 -p {} -U postgres", world.port())
 }
@@ -18,7 +18,7 @@ fn syncline(world: &ForeignServer, folder: &Path, line: &str) -> ProgramOutput {
     ProgramOutput::of(program.output().unwrap())
 }
 
-/// The program without any of libpq's environment but the password and that.
+/// Runs the program with the password and the given variables as its only libpq environment.
 fn under(
     world: &ForeignServer,
     folder: &Path,
@@ -42,7 +42,7 @@ fn write(folder: &Path, name: &str, text: &str) {
     std::fs::write(folder.join(name), text).unwrap();
 }
 
-/// f02: what pgbench itself has made is what is measured, and nothing is made beside it.
+/// f02: tables that pgbench itself made are measured, and nothing is created next to them.
 #[test]
 fn tables_that_pgbench_made_are_used_as_they_are() {
     let (world, folder) = (ForeignServer::new(), folder());
@@ -83,16 +83,17 @@ fn tables_that_pgbench_made_are_used_as_they_are() {
         "{filling:?}"
     );
     assert_eq!(world.everything(), everything);
-    // What is only named alike is not meant.
+    // Tables with a similar name are not used.
     write(folder.path(), "alike.sql", "CREATE TEMP TABLE pgbench_accounts_copy (n int);\n");
     let alike =
         syncline(&world, folder.path(), &format!("pgbench -n -t 1 -f alike.sql {flags} postgres"));
     assert_eq!(alike.code, 0, "{alike:?}");
 }
 
-/// f02: without -i nothing is made where tables stay, and of two kinds of tables none is chosen.
+/// f02: without -i nothing is created where tables stay, and if both kinds of tables exist, neither is
+/// chosen.
 #[test]
-fn without_i_nothing_is_made_and_of_two_kinds_of_tables_none_is_chosen() {
+fn without_i_nothing_is_created_and_two_kinds_of_tables_are_refused() {
     let (world, folder) = (ForeignServer::new(), folder());
     let flags = flags(&world);
     let everything = world.everything();
@@ -104,7 +105,7 @@ fn without_i_nothing_is_made_and_of_two_kinds_of_tables_none_is_chosen() {
     assert_eq!(made.code, 0, "{made:?}");
     let ours = syncline(&world, folder.path(), &format!("pgbench -t 5 {flags} postgres"));
     assert_eq!(ours.code, 0, "{ours:?}");
-    // What a script makes is where it would be without us.
+    // A script creates its objects where it would without Syncline.
     write(folder.path(), "make.sql", "CREATE TABLE made (a int);\n");
     let make =
         syncline(&world, folder.path(), &format!("pgbench -n -t 1 -f make.sql {flags} postgres"));
@@ -120,9 +121,9 @@ fn without_i_nothing_is_made_and_of_two_kinds_of_tables_none_is_chosen() {
     );
 }
 
-/// f03, f04, f05, f06, f12: what the environment and connection strings say is meant.
+/// f03, f04, f05, f06, f12: the environment and connection strings take effect.
 #[test]
-fn the_environment_of_libpq_and_connection_strings_say_where_and_how() {
+fn libpq_s_environment_and_connection_strings_take_effect() {
     let (world, folder) = (ForeignServer::new(), folder());
     world.ask("CREATE TABLE kept (word text)");
     write(
@@ -181,7 +182,7 @@ fn the_environment_of_libpq_and_connection_strings_say_where_and_how() {
         &format!("run insert --on {url} --transactions 5 --warm-up 0 --line none"),
     );
     assert_eq!(pasted.code, 0, "D14: {pasted:?}");
-    // f12: both clients define the table at once; who loses counts a failed transaction, and goes on.
+    // f12: both clients define the table at once; the loser counts a failed transaction and continues.
     write(
         folder.path(),
         "define.sql",

@@ -1,7 +1,7 @@
-//! A run through `PgBouncer`: the application that shares the pool finds its sessions as they were.
+//! Runs through `PgBouncer`: an application that shares the pool finds its sessions unchanged.
 //!
-//! The pooler listens on a Unix socket alone, in a directory of its own, as the user of the private server.
-//! Where `PgBouncer` is not installed these tests print that they are skipped; `./test` installs it first.
+//! The pooler listens only on a Unix socket, in its own directory, as the user of the private server. If
+//! `PgBouncer` is not installed, these tests print that they are skipped; `./test` installs it first.
 
 use crate::foreign_server::ForeignServer;
 use crate::support::{ProgramOutput, folder, program};
@@ -15,11 +15,11 @@ use std::time::Duration;
 use syncline_instrument::clock;
 use tempfile::TempDir;
 
-/// What a user who asked for the impossible waits for at most.
+/// The longest time until an impossible request is refused.
 const REFUSED_WITHIN: Duration = Duration::from_secs(10);
-/// A run that still goes on then hangs. No case takes as long on a busy machine.
+/// A run that takes longer than this hangs; on a busy machine every case takes less.
 const HANGS_AFTER: Duration = Duration::from_secs(90);
-/// The number in the name of the pooler's socket, which is alone in its directory.
+/// The number in the name of the pooler's socket, the only one in its directory.
 const PORT: u16 = 6432;
 /// The database that the pooler passes on.
 const DATABASE: &str = "shop";
@@ -31,7 +31,7 @@ struct Pooler {
 }
 
 impl Pooler {
-    /// None where it is not installed.
+    /// None if it is not installed.
     #[allow(clippy::print_stdout, reason = "a test that is skipped says so")]
     fn start(world: &ForeignServer, settings: &str) -> Option<Pooler> {
         let Some(installed) = installed() else {
@@ -62,7 +62,7 @@ impl Pooler {
         }
         let mut command = Command::new(installed);
         if owner.uid() != fs::metadata("/proc/self").unwrap().uid() {
-            // Given another user, the standard library clears the groups as well.
+            // When the user changes, the standard library clears the groups as well.
             command.uid(owner.uid()).gid(owner.gid());
         }
         let process = command
@@ -81,7 +81,7 @@ impl Pooler {
             ready
         });
         assert!(ready, "PgBouncer ended before it was ready: {read:#?}");
-        // The rest is read so that the pipe never fills.
+        // Drains the pipe so that it never fills.
         std::thread::spawn(move || log.map_while(Result::ok).for_each(drop));
         Some(pooler)
     }
@@ -96,7 +96,7 @@ impl Pooler {
         format!("postgres://postgres@:{PORT}/{DATABASE}?socket={socket}{options}")
     }
 
-    /// What the application gets for a statement, on whatever connection the pool gives it.
+    /// The application's answer to a statement, on any connection of the pool.
     fn application(&self, sql: &str) -> String {
         let output = Command::new("psql")
             .args(["-h", &self.socket(), "-p", &PORT.to_string()])
@@ -110,7 +110,7 @@ impl Pooler {
         String::from_utf8(output.stdout).unwrap().trim().to_owned()
     }
 
-    /// What a run could leave on the pool's connections: as many answers as the pool may have connections.
+    /// What a run could leave on the pool's connections, with one answer per possible connection.
     fn sessions(&self) -> Vec<String> {
         let asked = "SELECT current_setting('search_path'), current_setting('synchronous_commit'), \
                      current_setting('default_transaction_isolation'), current_setting('lock_timeout'), \
@@ -133,7 +133,7 @@ fn installed() -> Option<PathBuf> {
     folders.map(|folder| folder.join("pgbouncer")).find(|path| path.is_file())
 }
 
-/// Runs the program to its end, and says how long that took.
+/// Runs the program to its end, and returns how long that took.
 fn ends(folder: &Path, line: &str, target: &str) -> (ProgramOutput, Duration) {
     let begun = clock::now();
     let passed = || Duration::from_nanos(clock::now() - begun);
@@ -158,7 +158,7 @@ const RUN: &str = "run insert --warm-up 0 --line none --transactions 40";
 
 // B.F1
 #[test]
-fn a_pooler_that_shares_connections_is_refused_and_its_application_finds_its_sessions_unchanged() {
+fn a_pooler_that_shares_connections_is_refused_and_its_sessions_stay_unchanged() {
     let world = ForeignServer::new();
     world.ask("CREATE TABLE orders (id int); INSERT INTO orders VALUES (1)");
     let before = world.everything();
@@ -191,7 +191,8 @@ fn a_pooler_that_shares_connections_is_refused_and_its_application_finds_its_ses
     }
 }
 
-// B.F1, B.F13: the next run is not refused for the connections of the last one, which the pool keeps.
+// B.F1, B.F13: the connections of the last run, which the pool keeps, do not cause the next run to be
+// refused.
 #[test]
 fn runs_through_a_pool_of_whole_sessions_work_and_leave_nothing() {
     let world = ForeignServer::new();

@@ -42,7 +42,7 @@ fn kill_9_of_the_program_ends_a_private_server_too() {
     assert_ne!(servers_of(folder.path()), 0);
     child.kill().unwrap();
     child.wait().unwrap();
-    // The keeper is nobody's child now: it is waited for by what it removes last.
+    // The supervisor now has no parent that waits for it, so the test waits for the last thing it removes.
     let patience = 6_000; // a minute: a server on a busy disk ends slowly
     for _ in 0..patience {
         if left_behind(folder.path()).is_empty() {
@@ -68,17 +68,17 @@ fn a_run_starts_its_private_server_and_removes_it() {
     let commits = counters.iter().find(|one| one["meaning"] == "commits").unwrap();
     assert!(commits["grown"].as_u64().unwrap() >= 50, "{commits}");
     assert!(record["sync_line"]["round_trip_ns"].as_u64().unwrap() > 0);
-    // Counted in ticks of 10 ms, of which so few commits may not fill one.
+    // Counted in ticks of 10 ms; so few commits may not fill one.
     let cpu = &record["per_commit"]["target_cpu_ns"];
     assert!(cpu["value"].is_f64(), "{cpu}");
     assert_eq!(left_behind(folder.path()), Vec::<String>::new());
 }
 
-/// How long a run may take to end after its server has: far below what it was asked to measure.
+/// How long a run may take to end after its server has: far less than its measured time.
 const ENDS_WITHIN: Duration = Duration::from_mins(1);
 
 #[test]
-fn a_server_killed_in_mid_run_ends_the_run_with_a_record_that_says_so() {
+fn a_server_killed_during_a_run_ends_it_with_a_record() {
     let folder = folder();
     let line =
         "run insert --on postgres:private --clients 8 --duration 10m --warm-up 0 --line none";
@@ -108,7 +108,7 @@ fn a_server_killed_in_mid_run_ends_the_run_with_a_record_that_says_so() {
     let why = record["cut_short"].as_str().unwrap();
     assert!(why.contains("cannot be reached"), "{why}");
     assert!(record["outcomes"]["committed"].as_u64().unwrap() > 0);
-    // Named only where there are any: a client that waited for a commit is unfinished.
+    // Only named if there are any: a client that waited for a commit is unfinished.
     let failed = &record["outcomes"]["failed"]["connection"];
     let failed = failed.as_u64().unwrap_or(0);
     let unfinished = record["outcomes"]["unfinished"].as_u64().unwrap();
@@ -119,7 +119,7 @@ fn a_server_killed_in_mid_run_ends_the_run_with_a_record_that_says_so() {
     assert_eq!(left_behind(folder.path()), Vec::<String>::new());
 }
 
-/// The process of the private server that a run says to have started.
+/// The process of the private server that a run reports to have started.
 fn server_named(errors: &mut impl BufRead) -> Pid {
     for line in errors.lines() {
         let line = line.unwrap();
@@ -132,7 +132,7 @@ fn server_named(errors: &mut impl BufRead) -> Pid {
 }
 
 #[test]
-fn what_a_private_server_cannot_be_is_said_in_one_sentence() {
+fn unsupported_options_of_a_private_server_are_one_sentence() {
     let folder = folder();
     for line in [
         "run insert --on redis:private?durability=full --transactions 1",
@@ -161,7 +161,7 @@ fn a_server_that_dies_with_its_directory_leaves_the_record_of_its_run() {
     let file = std::fs::read_to_string(Path::new(&data).join("postmaster.pid")).unwrap();
     let postmaster = file.lines().next().unwrap().parse().unwrap();
     kill_process(Pid::from_raw(postmaster).unwrap(), Signal::KILL).unwrap();
-    // Its keeper removes the directory; if it has not by now, we do.
+    // The supervisor removes the directory; if it has not by now, the test does.
     drop(std::fs::rename(&data, format!("{data}.gone")));
     let result = ProgramOutput::after(child);
     assert_eq!(result.code, 1, "{result:?}");

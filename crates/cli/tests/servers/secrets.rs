@@ -1,12 +1,12 @@
-//! Passwords: not in the process list, not in a record, not in a message.
+//! Passwords are not in the process list, in records or in messages.
 
 use crate::foreign_server::{ForeignServer, command_lines, first_interval};
 use crate::support::{ProgramOutput, folder, interrupt, program, records, start};
 
-/// With a sign that ends something elsewhere in a URL.
+/// Contains a character that is a delimiter elsewhere in a URL.
 const PASSWORD: &str = "open;sesame-4711";
 
-/// The world's URL, of which the password is [`PASSWORD`] now.
+/// The server's URL, after its password has been set to [`PASSWORD`].
 fn with_password(world: &ForeignServer) -> String {
     world.ask(&format!("ALTER ROLE postgres PASSWORD '{PASSWORD}'"));
     let old = world.password();

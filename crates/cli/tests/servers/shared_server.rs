@@ -1,18 +1,18 @@
-//! Do no harm: what stood in a server before a run stands there after it, however the run ends.
+//! Does no harm: everything that was in a server before a run is there after it, however the run ends.
 
 use crate::foreign_server::ForeignServer;
 use crate::foreign_server::first_interval;
 use crate::support::{ProgramOutput, folder, interrupt, program, records, start, syncline};
 use std::process::Stdio;
 
-const STRANGERS: &str = "CREATE SCHEMA syncline_like; \
+const UNMANAGED: &str = "CREATE SCHEMA syncline_like; \
     CREATE TABLE public.insert_rows (id int); INSERT INTO public.insert_rows VALUES (7); \
     CREATE TABLE syncline_like.theirs (id int)";
 
 #[test]
-fn a_run_leaves_a_strangers_tables_as_they_were_and_nothing_of_its_own() {
+fn a_run_leaves_unmanaged_tables_unchanged_and_nothing_of_its_own() {
     let (world, folder) = (ForeignServer::new(), folder());
-    world.ask(STRANGERS);
+    world.ask(UNMANAGED);
     let before = world.everything();
     let line = format!("run tpcb --on {} --transactions 20 --warm-up 0 --line none", world.url())
         .replace("tpcb", "debit-credit");
@@ -23,7 +23,7 @@ fn a_run_leaves_a_strangers_tables_as_they_were_and_nothing_of_its_own() {
 }
 
 #[test]
-fn a_dry_run_says_everything_and_touches_nothing() {
+fn a_dry_run_prints_its_whole_plan_and_changes_nothing() {
     let (world, folder) = (ForeignServer::new(), folder());
     let before = world.everything();
     let line = format!("run debit-credit --on {} --clients 4 --dry-run", world.url());
@@ -40,7 +40,7 @@ fn a_dry_run_says_everything_and_touches_nothing() {
 }
 
 #[test]
-fn a_server_on_which_others_work_is_refused_unless_that_is_allowed() {
+fn a_server_with_other_sessions_is_refused_unless_live_is_given() {
     let (world, folder) = (ForeignServer::new(), folder());
     let foreign = world.foreign_session();
     let line = format!("run insert --on {} --transactions 5 --warm-up 0 --line none", world.url());
@@ -54,7 +54,7 @@ fn a_server_on_which_others_work_is_refused_unless_that_is_allowed() {
     drop(foreign);
 }
 
-/// A run that was started and has connected.
+/// A run that has started and connected.
 fn under_way(world: &ForeignServer, folder: &std::path::Path) -> std::process::Child {
     let line = format!("run insert --on {} --duration 60s --warm-up 0 --line none", world.url());
     let child = start(folder, &line);
@@ -63,7 +63,7 @@ fn under_way(world: &ForeignServer, folder: &std::path::Path) -> std::process::C
 }
 
 #[test]
-fn tables_that_a_run_works_on_are_not_made_anew() {
+fn tables_in_use_by_a_run_are_not_recreated() {
     let (world, folder) = (ForeignServer::new(), folder());
     let url = format!("{}?schema=bench", world.url());
     let make = || syncline(folder.path(), &format!("pgbench -i -q --on {url}"));
@@ -85,25 +85,29 @@ fn tables_that_a_run_works_on_are_not_made_anew() {
 }
 
 #[test]
-fn what_a_killed_run_leaves_is_cleaned_and_nothing_else() {
+fn clean_removes_what_a_killed_run_left_and_nothing_else() {
     let (world, folder) = (ForeignServer::new(), folder());
-    world.ask(STRANGERS);
+    world.ask(UNMANAGED);
     let before = world.everything();
     let mut child = under_way(&world, folder.path());
-    assert_eq!(world.ours().len(), 2, "ours, and the stranger's that is named alike");
+    assert_eq!(
+        world.ours().len(),
+        2,
+        "Syncline's schema, and an unmanaged one with a similar name"
+    );
     child.kill().unwrap();
     child.wait().unwrap();
     let result = syncline(folder.path(), &format!("clean {}", world.url()));
     assert_eq!(result.code, 0, "{result:?}");
     assert!(result.out.contains("syncline_"), "{result:?}");
-    assert!(!result.out.contains("syncline_like"), "a stranger's schema went: {result:?}");
+    assert!(!result.out.contains("syncline_like"), "an unmanaged schema was dropped: {result:?}");
     assert_eq!(world.everything(), before);
     let again = syncline(folder.path(), &format!("clean {}", world.url()));
     assert_eq!((again.code, again.out.as_str()), (0, ""), "{again:?}");
 }
 
 #[test]
-fn a_stopped_run_removes_what_it_made() {
+fn a_stopped_run_removes_its_tables() {
     let (world, folder) = (ForeignServer::new(), folder());
     let before = world.everything();
     let child = under_way(&world, folder.path());

@@ -1,10 +1,10 @@
-//! The survey with servers beside the embedded stores: one table, each on the line of its own log.
+//! A survey with servers and embedded stores: one table, each compared with the sync line of its own log.
 
 use crate::support::{folder, left_behind, syncline};
 use serde_json::Value;
 
 #[test]
-fn a_survey_places_private_servers_on_the_lines_of_their_own_log_directories() {
+fn a_survey_compares_private_servers_with_the_sync_line_of_their_own_log() {
     let folder = folder();
     let line = "survey --on postgres:private --on mariadb:private --clients 1,2 --repeat 1 --duration 300ms \
                 --warm-up 100ms --json";

@@ -1,5 +1,5 @@
 //! `syncline sysbench` on servers: tables of the real sysbench are refused, and a test that inserts leaves
-//! alone what was prepared.
+//! prepared tables alone.
 
 use crate::foreign_server::ForeignServer;
 use crate::support::{folder, syncline};

@@ -1,4 +1,4 @@
-//! `syncline verify durability --like`: a replica of a live server, which is only looked at.
+//! `syncline verify durability --like`: a replica configuration of a live server, which is only read.
 
 use crate::foreign_server::{ForeignServer, with_password};
 use crate::support::{folder, syncline};
@@ -9,9 +9,9 @@ use tempfile::TempDir;
 const SMALL: &str = "--images 20 --control-images 10 --kills 1 --load 400ms --no-faults --json";
 
 #[test]
-fn a_twin_has_the_live_servers_settings_and_the_server_is_left_alone() {
+fn a_replica_has_the_live_server_s_settings_and_the_server_is_unchanged() {
     let (world, folder) = (ForeignServer::new(), folder());
-    // A role's setting goes before one of the command line, by which the server was started.
+    // A role's setting overrides that of the command line with which the server was started.
     world.ask("ALTER ROLE postgres SET synchronous_commit = off");
     world.ask("ALTER SYSTEM SET archive_command = 'touch /nowhere/at/all'");
     world.ask("SELECT pg_reload_conf()");
@@ -34,7 +34,7 @@ fn a_twin_has_the_live_servers_settings_and_the_server_is_left_alone() {
 }
 
 #[test]
-fn a_live_server_itself_is_refused_and_only_servers_have_twins() {
+fn a_live_server_itself_is_refused_and_only_servers_have_replicas() {
     let (world, folder) = (ForeignServer::new(), folder());
     let result = syncline(folder.path(), &format!("verify durability {}", world.url()));
     assert_eq!(result.code, 2, "{result:?}");
@@ -44,8 +44,8 @@ fn a_live_server_itself_is_refused_and_only_servers_have_twins() {
     assert!(result.err.contains("cannot be observed"), "{result:?}");
 }
 
-/// A server that is a stranger's to the program, and the URL by which it is met.
-fn stranger(product: Product) -> (PrivateServer, String, TempDir) {
+/// An unmanaged server, and its URL.
+fn unmanaged_server(product: Product) -> (PrivateServer, String, TempDir) {
     let folder = folder();
     let server = PrivateServer::start(&LaunchSpec {
         directory: Some(folder.path().to_owned()),
@@ -60,7 +60,7 @@ fn stranger(product: Product) -> (PrivateServer, String, TempDir) {
     (server, url, folder)
 }
 
-/// What a MariaDB answers to a statement, unaligned.
+/// MariaDB's answer to a statement, unaligned.
 fn asked(url: &str, sql: &str) -> String {
     let password = url.split([':', '@']).nth(2).unwrap();
     let port = url.rsplit_once(':').unwrap().1.trim_end_matches('/');
@@ -74,8 +74,8 @@ fn asked(url: &str, sql: &str) -> String {
 }
 
 #[test]
-fn a_mariadb_has_a_twin_of_its_version_with_its_settings() {
-    let (_server, url, _ground) = stranger(Product::Mariadb);
+fn mariadb_has_a_replica_of_its_version_with_its_settings() {
+    let (_server, url, _ground) = unmanaged_server(Product::Mariadb);
     asked(&url, "SET GLOBAL innodb_flush_log_at_trx_commit = 2");
     asked(&url, "SET GLOBAL innodb_max_dirty_pages_pct = 17");
     let databases = asked(&url, "SHOW DATABASES");
@@ -100,7 +100,7 @@ fn a_mariadb_has_a_twin_of_its_version_with_its_settings() {
 #[test]
 fn servers_without_replicas_are_refused_by_name() {
     for (product, name) in [(Product::Redis, "Redis"), (Product::Etcd, "etcd")] {
-        let (_server, url, _ground) = stranger(product);
+        let (_server, url, _ground) = unmanaged_server(product);
         let folder = folder();
         let result = syncline(folder.path(), &format!("verify durability --like {url}"));
         assert_eq!(result.code, 2, "{result:?}");
