@@ -130,7 +130,7 @@ struct RandomRun {
     simulation: Simulation,
 }
 
-/// One random run of the check_fifty_runs.
+/// One random run of the fifty.
 fn random_run(random: &mut fastrand::Rng, warms_up: bool) -> RandomRun {
     let clients = random.usize(1..=24);
     let seconds = random.u64(1..=8);
@@ -153,7 +153,7 @@ fn random_run(random: &mut fastrand::Rng, warms_up: bool) -> RandomRun {
     }
 }
 
-/// Runs a tool check_fifty_runs times and compares its printed rates with calculated ones, to one part in a hundred and
+/// Runs a tool fifty times and compares its printed rates with calculated ones, to one part in a hundred and
 /// half of the last digit.
 fn check_fifty_runs(
     tool: &str,

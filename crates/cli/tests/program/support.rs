@@ -63,8 +63,8 @@ pub(crate) fn syncline(folder: &Path, line: &str) -> ProgramOutput {
     result
 }
 
-/// Checks that the figures of every record in the directory check_records with each other. Unreadable records are
-/// checked by other tests.
+/// Checks that the figures of every record in the directory agree with each other. Unreadable records
+/// are checked by other tests.
 pub(crate) fn check_records(folder: &Path) {
     for path in records(folder) {
         let Ok(syncline_record::Record::Run(run)) = syncline_record::read(&path) else {

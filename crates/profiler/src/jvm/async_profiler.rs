@@ -83,7 +83,7 @@ impl AsyncProfiler {
         let shared = Shared::make(pid, machine.owner())?;
         let library = match (loaded, found) {
             (Some(library), _) => library,
-            (None, found) => shared.lend(&found.unwrap_or_default())?,
+            (None, found) => shared.copy_library(&found.unwrap_or_default())?,
         };
         let samples = Nanos::from(options.looks_per_s.max(1));
         let mut sampler = AsyncProfiler {
