@@ -18,7 +18,7 @@ pub(crate) fn definition() -> Command {
     before_help = "Examples:\n  syncline pgbench -c 8 -T 30 --on sqlite\n  syncline pgbench -i -s 10 --on sqlite:bench.db\n  syncline pgbench -f a.sql@3 -f b.sql -c 4 -t 1000 -r --on sqlite:bench.db",
     after_help = "Exit codes: 0 the command ran and every check holds; 1 the run failed before its end or a promise failed; 2 the command could not run (a script's syntax, an option, the store)."
 )]
-#[allow(clippy::struct_excessive_bools, reason = "each flag stands alone, as pgbench has them")]
+#[allow(clippy::struct_excessive_bools, reason = "each is an independent option, as in pgbench")]
 pub(crate) struct PgbenchArgs {
     /// The store, as a URL or a name (see `syncline list targets`)
     #[arg(long, value_name = "TARGET")]
@@ -233,7 +233,7 @@ impl PgbenchArgs {
 
 /// Known options of pgbench that are refused by name.
 #[derive(Args, Clone, Debug, Default)]
-#[allow(clippy::struct_excessive_bools, reason = "each flag stands alone, as pgbench has them")]
+#[allow(clippy::struct_excessive_bools, reason = "each is an independent option, as in pgbench")]
 #[command(next_help_heading = "Flags of pgbench that do not apply")]
 pub(crate) struct Refused {
     /// Not supported: the target creates the tables

@@ -14,7 +14,7 @@ use syncline_workloads::oltp::{self, Test};
 
 /// The parsed command line.
 #[derive(Clone, Debug, PartialEq)]
-#[allow(clippy::struct_excessive_bools, reason = "each stands alone, as sysbench's options do")]
+#[allow(clippy::struct_excessive_bools, reason = "each is an independent option, as in sysbench")]
 pub(super) struct Flags {
     pub(super) test: Test,
     pub(super) command: Command,

@@ -14,7 +14,7 @@ pub(crate) struct ProbeArgs {
     #[command(subcommand)]
     pub(crate) verb: Option<ProbeVerb>,
 
-    /// Directories; their test cases are measured alternately
+    /// Directories; their test cases alternate
     #[arg(value_name = "DIR", default_value = ".")]
     pub(crate) directories: Vec<PathBuf>,
 
@@ -74,7 +74,7 @@ pub(crate) struct WritetestArgs {
     before_help = "Examples:\n  syncline model seek=8.8ms,rpm=7200,transfer=96.4MB/s,block=16k\n  syncline model seek=4ms,rpm=15000,transfer=200MB/s,block=4k"
 )]
 pub(crate) struct ModelArgs {
-    /// Average seek, rotation, media rate and block
+    /// Average seek, rotation speed, transfer rate and block size
     #[arg(value_name = "SHEET")]
     pub(crate) sheet: String,
 }

@@ -17,7 +17,7 @@ pub(crate) enum ArrivalArg {
 
 /// The options that every workload shares.
 #[derive(Args, Clone, Debug)]
-#[allow(clippy::struct_excessive_bools, reason = "each flag stands alone; none excludes another")]
+#[allow(clippy::struct_excessive_bools, reason = "each is an independent option")]
 pub(crate) struct RunArgs {
     /// The store, as a URL or a name (see `syncline list targets`); may be given several times
     #[arg(long, value_name = "TARGET", help_heading = "Targets")]

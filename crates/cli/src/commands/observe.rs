@@ -61,14 +61,14 @@ fn watch<T: Benchmark>(args: &ObserveArgs, target: &T) -> Result<Observation, Ca
     let plan = ObservePlan { span: args.span, every: args.every };
     let tenths = u64::try_from(args.span.as_millis() / 100).unwrap_or(u64::MAX);
     let bar = terminal::Progress::of_time(tenths);
-    let told = |interval: &ObservedInterval| {
+    let show_progress = |interval: &ObservedInterval| {
         let commits = interval.commits.map_or_else(
             || "commits unknown".to_owned(),
             |commits| units::plural(commits, "commit"),
         );
         bar.at(interval.end_ns / 100_000_000, &format!("observing: {commits} in the last sample"));
     };
-    Ok(target.watch(&plan, interrupt::stop_flag(), &told)?)
+    Ok(target.watch(&plan, interrupt::stop_flag(), &show_progress)?)
 }
 
 /// The sync line of the log directory: from a record, or measured after the observation.

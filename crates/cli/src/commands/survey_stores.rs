@@ -19,7 +19,7 @@ pub(super) struct Entry {
     /// Its name in messages.
     pub(super) name: String,
     pub(super) url: String,
-    /// What to call it in records, in place of its name and version.
+    /// The store's name in records, instead of its product and version.
     pub(super) alias: Option<String>,
     /// Its name in tables.
     pub(super) target: String,

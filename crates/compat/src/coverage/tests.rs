@@ -37,14 +37,14 @@ fn of_help(help: &str) -> BTreeSet<String> {
 /// The help of a tool, if it is installed in the imitated version. A tool that reports no version is used in
 /// any.
 fn help_of(tool: &str, version: Option<&str>, calls: &[&[&str]]) -> Option<String> {
-    let said = |arguments: &[&str]| {
+    let output_of = |arguments: &[&str]| {
         let output = Command::new(tool).args(arguments).output().ok()?;
         String::from_utf8([output.stdout, output.stderr].concat()).ok()
     };
     if let Some(version) = version {
-        said(&["--version"]).filter(|said| said.contains(version))?;
+        output_of(&["--version"]).filter(|text| text.contains(version))?;
     }
-    calls.iter().map(|call| said(call)).collect()
+    calls.iter().map(|call| output_of(call)).collect()
 }
 
 /// The options in a help text that a list lacks.
@@ -70,7 +70,7 @@ fn every_option_of_the_tools_is_in_its_table() {
     }
     let properties = known_properties().filter(|name| *name != "warmuptime");
     let beyond: Vec<_> = properties.filter(|name| !listed(YCSB_LIST).contains(name)).collect();
-    assert!(beyond.is_empty(), "{beyond:?} are no properties of YCSB");
+    assert!(beyond.is_empty(), "{beyond:?} are not properties of YCSB");
 }
 
 /// Where the real tools are installed, their help has no option that the lists lack.
@@ -148,12 +148,16 @@ fn assert_effect(tool: &str, entry: &Entry, result: &ParseResult) {
             assert!(deprecated, "{tool} {:?}: {result:?}", entry.names);
         }
         (Effect::Ignored(why), ParseResult::Taken(warnings)) => {
-            let said = warnings.iter().any(|warning| named(warning) && !why.is_empty());
-            assert!(said, "{tool} {:?} is ignored silently: {result:?}", entry.names);
+            let is_named = warnings.iter().any(|warning| named(warning) && !why.is_empty());
+            assert!(is_named, "{tool} {:?} is ignored silently: {result:?}", entry.names);
         }
-        (Effect::Refused(why), ParseResult::Refused(said)) => {
-            assert!(named(said), "{tool} {:?} is refused without its name: {said}", entry.names);
-            assert!(said.contains(why), "{tool} {:?}: {said}", entry.names);
+        (Effect::Refused(why), ParseResult::Refused(message)) => {
+            assert!(
+                named(message),
+                "{tool} {:?} is refused without its name: {message}",
+                entry.names
+            );
+            assert!(message.contains(why), "{tool} {:?}: {message}", entry.names);
         }
         _ => panic!(
             "{tool} {:?}: the table says {:?}, but the parser did {result:?}",

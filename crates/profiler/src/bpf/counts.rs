@@ -23,7 +23,7 @@ pub(super) struct Counts {
     /// Devices to which the process tree wrote.
     pub devices: BTreeSet<u32>,
     pub losses: Losses,
-    /// False if only some system calls were sampled and stand for the others.
+    /// False if only some system calls were sampled and represent the others.
     pub all_calls: bool,
     /// Times off the processor that ended in the window, by powers of two.
     pub lengths: Vec<u64>,
@@ -110,7 +110,7 @@ impl Counts {
         self.scale(&together);
     }
 
-    /// Calls that were counted but have no sample to stand for them are lost.
+    /// Calls that were counted but have no sample to represent them are lost.
     fn scale(&mut self, calls: &Calls) {
         let weights: Vec<u64> = calls.keys.iter().map(|key| self.sums[key].count).collect();
         if weights.is_empty() {

@@ -339,7 +339,7 @@ pub(super) enum Record<'a> {
         key: Key,
         /// The thread's process.
         process: u32,
-        /// The number of events it stands for: those since the last copy. Zero before counting begins.
+        /// The number of events it represents: those since the last copy. Zero before counting begins.
         weight: u64,
         registers: Registers,
         /// The instruction and the return addresses that the kernel found.

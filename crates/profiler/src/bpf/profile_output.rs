@@ -34,8 +34,8 @@ pub(super) const METRICS: [Metric; 9] = [
 /// How system calls are sampled if there are many.
 const PASSED_OVER: &str = "all counted, one in 16 unwound after the first thousands";
 
-/// The variance of any part of n system calls, of which some stand for others, is at most n times this: a
-/// call stands for 16 on average, uniformly for 1 to 31, and up to half of them belong to the part.
+/// The variance of any part of n system calls, of which some represent others, is at most n times this: a
+/// call represents 16 on average, uniformly for 1 to 31, and up to half of them belong to the part.
 const VARIANCE_OF_SAMPLES: f64 = 16.0 * 4.0 / 3.0 / 4.0;
 
 /// The name of the thread that the kernel's own writes are charged to.

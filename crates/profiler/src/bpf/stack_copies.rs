@@ -37,7 +37,7 @@ impl Weights {
 }
 
 impl Copies {
-    /// Adds a copy, which stands for `events` events.
+    /// Adds a copy, which represents `events` events.
     pub(super) fn add(&mut self, stack: usize, events: u64) {
         self.stacks.entry(stack).or_default().events += events;
         self.events.add(events);
@@ -95,7 +95,7 @@ mod tests {
         assert!((two_stacks.variance(false) - 0.25 / 100.0).abs() < 1e-9);
         assert!((few.variance(false) - 0.25 / 2.0).abs() < 1e-9);
         assert!(one_stack.variance(false) < two_stacks.variance(false) / 20.0);
-        // A copy that stands for nearly all events has the certainty of a single copy.
+        // A copy that represents nearly all events has the certainty of a single copy.
         let uneven = copies(&[(0, 1_000_000), (1, 1), (1, 1), (1, 1)]);
         assert!(uneven.variance(false) > 0.2, "{}", uneven.variance(false));
         assert!(Copies::default().variance(true) > 0.2, "nothing was seen");

@@ -44,7 +44,7 @@ pub(super) type Stack = Arc<[CodeLocation]>;
 /// The unwound copies.
 pub(super) struct UnwoundStacks {
     pub followed: ProcessTracker,
-    /// The events that each stack stands for, by key.
+    /// The events that each stack represents, by key.
     pub shown: BTreeMap<Key, Copies>,
     /// The stacks, by their positions in `shown`.
     pub stacks: Vec<Stack>,
@@ -63,7 +63,7 @@ impl UnwindThread {
         let (is_ready, ready) = sync_channel(1);
         let (of_thread, subject) = (Arc::clone(&shared), subject.clone());
         let body = move || {
-            let _looking = SamplerThread::here();
+            let _mark = SamplerThread::here();
             let mut unwound = UnwoundStacks::new(&subject);
             let number = rustix::thread::gettid().as_raw_nonzero().get();
             // If the receiver is gone, the thread is asked to end as well.

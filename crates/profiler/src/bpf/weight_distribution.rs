@@ -9,9 +9,9 @@ use super::map_types::Sum;
 /// The weight of one stack in the copies.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct StackWeight {
-    /// The events that its copies stand for.
+    /// The events that its copies represent.
     pub events: u64,
-    /// The nanoseconds off the processor that its copies stand for, from those with a return.
+    /// The nanoseconds off the processor that its copies represent, from those with a return.
     pub off_ns: u64,
 }
 

@@ -1,10 +1,10 @@
 //! Tracks the observed processes: their numbers, their mappings, and the names of their threads.
 //!
 //! A process is tracked from the start, or because a tracked process forked it. A child has its parent's
-//! memory until it maps something itself; then its mappings are read anew at its next sample, even if its
+//! memory until it maps something itself; then its mappings are read again at its next sample, even if its
 //! mapping is reported before its fork, since each processor reports independently. A caller that receives no
 //! new mappings (before the window begins none are reported, and BPF programs never report them) reads them
-//! anew when the window begins, and when a stack leads outside known code: a Java virtual machine maps more
+//! again when the window begins, and when a stack leads outside known code: a Java virtual machine maps more
 //! memory as it compiles. Processes that have ended are kept, since their samples are named later.
 
 use super::unwinder::Tables;
@@ -16,7 +16,7 @@ use std::path::Path;
 use syncline_host::{Process, process_tree};
 use syncline_instrument::{Nanos, clock};
 
-/// Unknown addresses are common in programs without frame pointers, so they cause a process to be read anew
+/// Unknown addresses are common in programs without frame pointers, so they cause a process to be read again
 /// at most once in this time.
 const STRAYS_APART: Nanos = clock::SECOND;
 
@@ -58,7 +58,7 @@ impl ProcessTracker {
         followed
     }
 
-    /// Finds processes that were forked without a record, and reads all mappings anew, so that this need not
+    /// Finds processes that were forked without a record, and reads all mappings again, so that this need not
     /// happen during the window.
     pub(crate) fn refresh_mappings(&mut self) {
         if let Process::Other(pid) = self.process {

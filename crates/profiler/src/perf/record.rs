@@ -26,7 +26,7 @@ pub(super) enum Record<'a> {
     Sample(Sample<'a>),
     /// A process started another process, or a thread of its own, at a time of the kernel's clock.
     Fork { pid: u32, parent: u32, at: u64 },
-    /// A thread ended. If both numbers are equal it was the first of its process, which has ended or will soon.
+    /// A thread ended. Equal numbers mean the first thread of a process, which has ended or will soon.
     Exit { pid: u32, tid: u32 },
     /// A process mapped code, or executed another program.
     Mapped { pid: u32 },

@@ -79,7 +79,7 @@ impl Sampler {
         let (is_ready, ready) = channel();
         let followed = subject.clone();
         let body = move || {
-            let _looking = SamplerThread::here();
+            let _mark = SamplerThread::here();
             // If the receiver is gone, nothing starts.
             is_there.send(()).ok()?;
             let (shared, rings): (Arc<Shared>, Vec<PerfRingBuffer>) = setup.recv().ok()?;

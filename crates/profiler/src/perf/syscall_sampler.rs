@@ -89,7 +89,7 @@ impl Collector for Calls {
         self.sampler.stop()?;
         for (counted, kind) in self.counted.iter_mut().zip(KINDS) {
             let count = self.sampler.count(kind);
-            *counted = count.ok_or("the kernel does not say how many events there were")?;
+            *counted = count.ok_or("the kernel does not report the number of events")?;
         }
         Ok(())
     }

@@ -81,7 +81,7 @@ impl StackUnwinder {
         StackUnwinder(CacheNative::new())
     }
 
-    /// Unwinds as far as the copy of the stack and the tables lead.
+    /// Unwinds until the copy of the stack or the tables end.
     pub(crate) fn unwind(
         &mut self,
         tables: &Tables,

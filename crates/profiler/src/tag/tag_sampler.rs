@@ -82,7 +82,7 @@ impl Collector for TagSampler {
         followed.update();
         let thread = thread::Builder::new().name("meter tags".to_owned());
         let spawned = thread.spawn(move || {
-            let _looking = SamplerThread::here();
+            let _mark = SamplerThread::here();
             while !stop.load(Ordering::Relaxed) {
                 thread::park_timeout(POLL_INTERVAL);
                 followed.update();
