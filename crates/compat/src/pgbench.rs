@@ -155,9 +155,9 @@ fn measure<L: Laboratory>(
     let named = of_scripts(&workload).tables_named().to_vec();
     if !named.is_empty() {
         let view = pgbench_tables::view(target, &named)?;
-        let ours = scale_there(args, reuse, target, &workload);
+        let managed_scale = scale_there(args, reuse, target, &workload);
         if !view.tables.is_empty() {
-            if !matches!(ours, Ok(None)) {
+            if !matches!(managed_scale, Ok(None)) {
                 return Err(pgbench_tables::refuse_both(&view, url));
             }
             workload = parsed(scale_of_users(args, &chosen, target)?, "user")?;
@@ -167,7 +167,7 @@ fn measure<L: Laboratory>(
                      user's own tables, so they stay as they are, as with -n",
                 );
             }
-        } else if let Some(scale) = ours? {
+        } else if let Some(scale) = managed_scale? {
             workload = parsed(scale, MADE)?;
         } else if reuse {
             return Err(pgbench_tables::missing(url));
@@ -372,7 +372,7 @@ pub(super) fn refuse(args: &PgbenchArgs) -> Result<(), CannotRun> {
         (no.partitions.is_some(), "--partitions", tables),
         (no.unlogged_tables, "--unlogged-tables", tables),
     ];
-    if let Some((_, flag, why)) = each.into_iter().find(|(given, ..)| *given) {
+    if let Some((_, flag, why)) = each.into_iter().find(|(is_given, ..)| *is_given) {
         return Err(CannotRun(format!("{flag} does not apply: {why}")));
     }
     if args.initialize && args.meter.meter {
@@ -426,16 +426,16 @@ const OF_FILLING: [&str; 2] = ["init-steps", "quiet"];
 
 /// Refuses combinations of options that pgbench refuses.
 fn refuse_together(args: &PgbenchArgs) -> Result<(), CannotRun> {
-    let given = |names: &[&str]| {
-        let found = args.given.iter().find(|one| names.contains(&one.as_str()));
+    let first_of = |names: &[&str]| {
+        let found = args.option_names.iter().find(|one| names.contains(&one.as_str()));
         found.cloned()
     };
-    if let Some(flag) = given(&OF_A_RUN).filter(|_| args.initialize) {
+    if let Some(flag) = first_of(&OF_A_RUN).filter(|_| args.initialize) {
         return Err(CannotRun(format!(
             "--{flag} cannot be used with -i, which fills tables and runs nothing: omit one of them"
         )));
     }
-    if let Some(flag) = given(&OF_FILLING).filter(|_| !args.initialize) {
+    if let Some(flag) = first_of(&OF_FILLING).filter(|_| !args.initialize) {
         return Err(CannotRun(format!("--{flag} can be used only with -i")));
     }
     if args.progress_timestamp && args.progress.is_none() {
@@ -465,7 +465,7 @@ pub(super) fn warnings(
             "nothing more is printed; the record holds everything known about a run",
         ),
     ];
-    let flags = flags.into_iter().filter(|(given, ..)| *given);
+    let flags = flags.into_iter().filter(|(is_given, ..)| *is_given);
     let colours = ["PG_COLOR", "PG_COLORS"];
     let colours = colours.into_iter().filter(|name| variable(name).is_some());
     let why = "NO_COLOR decides whether messages have colours";

@@ -76,7 +76,7 @@ pub(crate) struct PgbenchArgs {
 
     /// The names of the options on the command line.
     #[arg(skip)]
-    pub(crate) given: Vec<String>,
+    pub(crate) option_names: Vec<String>,
 
     /// Print a built-in script
     #[arg(long, value_name = "NAME")]
@@ -226,7 +226,8 @@ impl PgbenchArgs {
         args.scripts = placed.into_iter().map(|(_, script)| script).collect();
         let typed =
             |id: &&clap::Id| matches.value_source(id.as_str()) == Some(ValueSource::CommandLine);
-        args.given = matches.ids().filter(typed).map(|id| id.as_str().replace('_', "-")).collect();
+        args.option_names =
+            matches.ids().filter(typed).map(|id| id.as_str().replace('_', "-")).collect();
         Ok(args)
     }
 }

@@ -46,8 +46,8 @@ where
     let mut pairs = of_flags(flags, &variable)?;
     let service = last(&pairs, "service").map(str::to_owned);
     if let Some(name) = service.or_else(|| variable("PGSERVICE")) {
-        let given = libpq::service(&name, &outside.variable).map_err(CannotRun::because)?;
-        add(&mut pairs, given);
+        let service_pairs = libpq::service(&name, &outside.variable).map_err(CannotRun::because)?;
+        add(&mut pairs, service_pairs);
     }
     pairs.retain(|(name, _)| name != "service");
     let mut warnings = environment(&mut pairs, &variable)?;
@@ -148,14 +148,14 @@ mod tests {
         let none = ServerFlags::default();
         assert_eq!(of(&none, &[], &[]), Ok(None));
         assert_eq!(of(&none, &[("PGOPTIONS", "-c x=y"), ("PGHOST", "")], &[]), Ok(None));
-        for (variable, value, wanted) in [
+        for (variable, value, expected) in [
             ("PGHOST", "db", "postgres://db?schema=pgbench"),
             ("PGHOSTADDR", "::1", "postgres://?hostaddr=%3A%3A1&schema=pgbench"),
             ("PGPORT", "7", "postgres://:7?schema=pgbench"),
             ("PGUSER", "me", "postgres://me@?schema=pgbench"),
             ("PGDATABASE", "t", "postgres:///t?schema=pgbench"),
         ] {
-            assert_eq!(url(&none, &[(variable, value)]), wanted);
+            assert_eq!(url(&none, &[(variable, value)]), expected);
         }
         let variables = [("PGHOST", "/run/pg"), ("PGUSER", "me"), ("PGPORT", "7")];
         assert_eq!(
@@ -204,7 +204,7 @@ mod tests {
     #[test]
     fn variables_of_libpq_are_used_refused_or_warned_of() {
         let t = database("t");
-        for (variables, wanted) in [
+        for (variables, expected) in [
             (
                 &[("PGOPTIONS", "-c synchronous_commit=off")][..],
                 "postgres:///t?options=-c%20synchronous_commit%3Doff&schema=pgbench",
@@ -220,7 +220,7 @@ mod tests {
                 "postgres:///t?connect_timeout=3&schema=pgbench",
             ),
         ] {
-            assert_eq!(url(&t, variables), wanted);
+            assert_eq!(url(&t, variables), expected);
         }
         for (name, value, expected) in [
             ("PGSSLCERT", "/c", "PGSSLCERT is set, and client certificates"),

@@ -90,13 +90,13 @@ impl<'a> Watch<'a> {
     /// The listener for every transaction; none if no option requires it, which costs nothing.
     pub(super) fn listener(&self) -> Option<Counting<'_>> {
         let args = self.args;
-        let wanted = args.log
+        let is_required = args.log
             || args.latency_limit.is_some()
             || args.progress.is_some()
             || args.rate.is_some();
         let counting =
             Counting { limit_ms: args.latency_limit, state: &self.state, log: self.log.as_ref() };
-        wanted.then_some(counting)
+        is_required.then_some(counting)
     }
 
     /// The counts, if there was a listener.

@@ -295,30 +295,30 @@ fn ycsb_args(random_run: &RandomRun) -> (ycsb_flags::Flags, ParsedProperties) {
         line += &format!(" -p warmuptime={}", random_run.warm_up_s);
     }
     let flags = unwrapped(ycsb_flags::Flags::parse(&words(&line), |_| Ok(String::new())));
-    let meant = unwrapped(ParsedProperties::of(&flags.properties, true));
-    (flags, meant)
+    let parsed = unwrapped(ParsedProperties::of(&flags.properties, true));
+    (flags, parsed)
 }
 
 /// f01.
 #[test]
 fn ycsb_s_throughput_matches_calculated_rates() {
     let plan = |random_run: &RandomRun| {
-        let (flags, meant) = ycsb_args(random_run);
-        ycsb::plan(&flags, &meant, false)
+        let (flags, parsed) = ycsb_args(random_run);
+        ycsb::plan(&flags, &parsed, false)
     };
     let printed = |random_run: &RandomRun, plan: &RunPlan| {
-        let (_, meant) = ycsb_args(random_run);
-        let workload = unwrapped(AnyWorkload::parse("ycsb", &meant.options));
-        let watch = ycsb_watch::Watch::new(meant.threads, &workload);
+        let (_, parsed) = ycsb_args(random_run);
+        let workload = unwrapped(AnyWorkload::parse("ycsb", &parsed.options));
+        let watch = ycsb_watch::Watch::new(parsed.threads, &workload);
         let result = random_run.simulation.run(plan, Some(&watch));
-        let text = ycsb_lines::of_run(&recorded(&result), &watch, &meant);
+        let text = ycsb_lines::of_run(&recorded(&result), &watch, &parsed);
         between(&text, "[OVERALL], Throughput(ops/sec), ", "\n")
     };
     check_fifty_runs("ycsb", true, 0.0, plan, printed, 1.0);
 }
 
 fn recorded(result: &RunResult) -> syncline_record::RunRecord {
-    let given = RunInputs {
+    let inputs = RunInputs {
         identity: Identity::new("run", 0, 0),
         url: None,
         alias: None,
@@ -329,5 +329,5 @@ fn recorded(result: &RunResult) -> syncline_record::RunRecord {
         dropped_syncs: None,
         sync_line: SyncLine::unknown(None, "it keeps no log"),
     };
-    from_run(std::slice::from_ref(result), &given)
+    from_run(std::slice::from_ref(result), &inputs)
 }

@@ -51,7 +51,7 @@ pub(crate) fn run<L: Laboratory>(
         LogLocation::Nowhere(_) => None,
     };
     let Recording { url, runs, map } = recording;
-    let given = RunInputs {
+    let inputs = RunInputs {
         map,
         sync_line: SyncLine::unknown(
             directory,
@@ -59,7 +59,7 @@ pub(crate) fn run<L: Laboratory>(
         ),
         ..laboratory.record_inputs(url, &target.log_place())
     };
-    let record_listener = RecordListener { given, runs, also, written: RefCell::default() };
+    let record_listener = RecordListener { inputs, runs, also, written: RefCell::default() };
     let stop = laboratory.stop_flag();
     let result = target.run(workload, plan, stop, &record_listener, listener);
     let result = result.map_err(CannotRun::from);
@@ -73,8 +73,8 @@ pub(crate) fn run<L: Laboratory>(
         }
     };
     let runs = std::slice::from_ref(&result);
-    let mut record = from_run(runs, &record_listener.given);
-    let stacks = stacks_of(runs, &record_listener.given);
+    let mut record = from_run(runs, &record_listener.inputs);
+    let stacks = stacks_of(runs, &record_listener.inputs);
     let finished = match (broken, writer) {
         (None, Some(writer)) => {
             let finished = writer.finish_run(&mut record, stacks);
@@ -158,7 +158,7 @@ struct Written {
 
 /// Writes the record during the run.
 struct RecordListener<'a> {
-    given: RunInputs,
+    inputs: RunInputs,
     runs: &'a Path,
     also: &'a dyn Observer,
     written: RefCell<Written>,
@@ -169,8 +169,8 @@ impl RecordListener<'_> {
         let mut written = self.written.borrow_mut();
         match (event, &mut written.writer) {
             (Event::Started(head), None) => {
-                let head = head_from_run(head, &self.given);
-                written.writer = Some(Writer::create_run(self.runs, &self.given.identity, &head)?);
+                let head = head_from_run(head, &self.inputs);
+                written.writer = Some(Writer::create_run(self.runs, &self.inputs.identity, &head)?);
                 Ok(())
             }
             (Event::Interval(interval), Some(writer)) => {

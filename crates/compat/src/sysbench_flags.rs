@@ -164,32 +164,32 @@ impl Parser {
         if let Some(why) = deprecated(&name) {
             self.warn(format!("--{typed} is deprecated, use --{why} instead"));
         }
-        let wanted = || value.ok_or_else(|| CannotRun(format!("--{typed} requires =VALUE")));
+        let required = || value.ok_or_else(|| CannotRun(format!("--{typed} requires =VALUE")));
         let number = |least: u64| -> Result<u64, CannotRun> {
-            let value = wanted()?;
+            let value = required()?;
             let number = value.parse().ok().filter(|number| *number >= least);
             number.ok_or_else(|| {
                 CannotRun(format!("--{typed}={value}: must be a whole number from {least}"))
             })
         };
         match name.as_str() {
-            "on" => self.on = Some(wanted()?.to_owned()),
-            "runs" => self.flags.runs = wanted()?.into(),
+            "on" => self.on = Some(required()?.to_owned()),
+            "runs" => self.flags.runs = required()?.into(),
             "json" => self.flags.json = true,
             "histogram" => {
                 self.flags.histogram = !matches!(value, Some("off" | "false" | "no" | "0"));
             }
             "meter" => self.meter.meter = true,
-            "sampling_hz" | "looks" => self.meter.set_sampling_hz(wanted()?).map_err(CannotRun)?,
-            "map" => self.meter.map = Some(wanted()?.into()),
+            "sampling_hz" | "looks" => self.meter.set_sampling_hz(required()?).map_err(CannotRun)?,
+            "map" => self.meter.map = Some(required()?.into()),
             "dry_run" => self.flags.dry_run = true,
             "help" => self.names.push("help".to_owned()),
             "version" => self.flags.version = true,
             "test" => {
                 self.warn("--test is deprecated, name the test without it".to_owned());
-                self.names.insert(0, wanted()?.to_owned());
+                self.names.insert(0, required()?.to_owned());
             }
-            "db_ps_mode" => match wanted()? {
+            "db_ps_mode" => match required()? {
                 "auto" => {}
                 "disable" => self.warn(
                     "--db-ps-mode=disable has no effect here: statements are prepared anyway, so a \
@@ -202,7 +202,7 @@ impl Parser {
                     )));
                 }
             },
-            "config_file" => self.config(&read(wanted()?)?, read)?,
+            "config_file" => self.config(&read(required()?)?, read)?,
             "threads" | "num_threads" => {
                 self.flags.threads = clients("--threads", number(1)?)?;
             }
@@ -212,7 +212,7 @@ impl Parser {
             "rate" | "tx_rate" => self.flags.rate_per_s = number(0)? as f64,
             "report_interval" => self.flags.report_interval_s = number(0)?,
             "rand_seed" => self.flags.seed = number(0)?,
-            "percentile" => self.flags.percentile = percentile(wanted()?)?,
+            "percentile" => self.flags.percentile = percentile(required()?)?,
             "forced_shutdown" => {
                 self.flags.forced_shutdown_s = match value {
                     Some("off") => None,
@@ -220,7 +220,7 @@ impl Parser {
                 }
             }
             place if sysbench_url::is_place(place) => {
-                self.place.insert(name, wanted()?.to_owned());
+                self.place.insert(name, required()?.to_owned());
             }
             option if is_of_test(option) => {
                 let value = switched(&name, value)

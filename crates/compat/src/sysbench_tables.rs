@@ -58,7 +58,7 @@ pub(super) fn without_schema(url: &str) -> Option<String> {
 /// more.
 pub(super) fn prepared<T: Benchmark>(
     target: &T,
-    asked: &Options,
+    requested: &Options,
     with_tables: impl Fn(u64) -> Result<AnyWorkload, CannotRun>,
 ) -> Result<Option<Layout>, CannotRun> {
     let there = |tables: u64| -> Result<Option<Layout>, CannotRun> {
@@ -69,12 +69,12 @@ pub(super) fn prepared<T: Benchmark>(
         };
         Ok(Some(Layout { tables, rows }))
     };
-    let layout = match there(asked.tables) {
+    let layout = match there(requested.tables) {
         Ok(layout) => layout,
         Err(why) if !why.0.contains("other tables") => return Err(why),
         Err(why) => {
             // Only a plan with the prepared number of tables finds them.
-            let others = (1..=SMALL).chain(USUAL).filter(|tables| *tables != asked.tables);
+            let others = (1..=SMALL).chain(USUAL).filter(|tables| *tables != requested.tables);
             let mut found = others.filter_map(|tables| there(tables).ok().flatten());
             Some(found.next().ok_or(why)?)
         }
@@ -82,11 +82,11 @@ pub(super) fn prepared<T: Benchmark>(
     let Some(layout) = layout else {
         return Ok(None);
     };
-    if asked.tables > layout.tables || asked.table_size > layout.rows {
+    if requested.tables > layout.tables || requested.table_size > layout.rows {
         return Err(CannotRun(format!(
             "{} tables of {} rows were prepared there, but the run uses {} of {}: use no more than prepared, or \
              run cleanup and prepare again",
-            layout.tables, layout.rows, asked.tables, asked.table_size
+            layout.tables, layout.rows, requested.tables, requested.table_size
         )));
     }
     Ok(Some(layout))
@@ -99,14 +99,14 @@ mod tests {
 
     #[test]
     fn the_schema_is_removed_from_a_server_s_url() {
-        for (url, wanted) in [
+        for (url, expected) in [
             ("mysql://u@h:1/d?schema=sysbench", Some("mysql://u@h:1/d")),
             ("postgres://h/d?a=b&schema=x&c=d", Some("postgres://h/d?a=b&c=d")),
             ("postgres://h/d?a=b", None),
             ("engine:./s?schema=x", None),
             ("sqlite:s.db", None),
         ] {
-            assert_eq!(without_schema(url).as_deref(), wanted, "{url}");
+            assert_eq!(without_schema(url).as_deref(), expected, "{url}");
         }
     }
 

@@ -170,7 +170,7 @@ mod tests {
 
     #[test]
     fn options_become_the_url_of_their_server() {
-        for (options, wanted) in [
+        for (options, expected) in [
             (&[("db_driver", "mysql")][..], "mysql://sbtest@localhost:3306/sbtest?schema=sysbench"),
             (
                 &[("mysql_user", "a b"), ("mysql_password", "p@:w"), ("mysql_port", "7")],
@@ -198,9 +198,9 @@ mod tests {
                 "postgres://sbtest@:5432/sbtest?socket=/tmp/pg&schema=sysbench",
             ),
         ] {
-            assert_eq!(of(options), Ok(Some(wanted.to_owned())), "{options:?}");
-            if let Err(why) = syncline_stores::AnyTarget::open(wanted) {
-                panic!("{wanted}: {why}");
+            assert_eq!(of(options), Ok(Some(expected.to_owned())), "{options:?}");
+            if let Err(why) = syncline_stores::AnyTarget::open(expected) {
+                panic!("{expected}: {why}");
             }
         }
         assert_eq!(of(&[]), Ok(None));

@@ -45,9 +45,9 @@ pub(crate) fn ycsb<L: Laboratory>(args: &YcsbArgs, laboratory: &L) -> Outcome {
             "-load means load and -t means run, but the phase before them differs: use only one of them",
         ));
     }
-    let mut meant = ParsedProperties::of(&flags.properties, args.phase == YcsbPhase::Run)?;
-    meant.read_histogram(|path| read("histogram", path))?;
-    for warning in flags.warnings.iter().chain(&meant.warnings) {
+    let mut parsed = ParsedProperties::of(&flags.properties, args.phase == YcsbPhase::Run)?;
+    parsed.read_histogram(|path| read("histogram", path))?;
+    for warning in flags.warnings.iter().chain(&parsed.warnings) {
         terminal::warn(warning);
     }
     let Some(url) = flags.on.as_deref().or(laboratory.own()) else {
@@ -58,31 +58,31 @@ pub(crate) fn ycsb<L: Laboratory>(args: &YcsbArgs, laboratory: &L) -> Outcome {
         return Err(CannotRun::because("--meter does not apply to load: it profiles a run"));
     }
     match args.phase {
-        YcsbPhase::Load => load(&flags, &meant, url, laboratory),
-        YcsbPhase::Run => run(&flags, &meant, url, laboratory),
+        YcsbPhase::Load => load(&flags, &parsed, url, laboratory),
+        YcsbPhase::Run => run(&flags, &parsed, url, laboratory),
     }
 }
 
 fn run<L: Laboratory>(
     flags: &Flags,
-    meant: &ParsedProperties,
+    parsed: &ParsedProperties,
     url: &str,
     laboratory: &L,
 ) -> Outcome {
-    let workload = AnyWorkload::parse("ycsb", &meant.options)?;
+    let workload = AnyWorkload::parse("ycsb", &parsed.options)?;
     // A dry run prints the same whether or not rows stay, and it does not connect.
     let stays =
         has_path(url) && !flags.dry_run && laboratory.open_checked(url)?.capabilities().reopens;
-    if stays && meant.changes_rows {
+    if stays && parsed.changes_rows {
         terminal::note(
             "the mix inserts, so no later run can use the rows of a load here, and rows that the run \
              loads itself is removed",
         );
     }
-    let watch = Watch::new(meant.threads, &workload);
+    let watch = Watch::new(parsed.threads, &workload);
     let request = RunRequest {
         workload,
-        plan: plan(flags, meant, stays),
+        plan: plan(flags, parsed, stays),
         url: url.to_owned(),
         meter: flags.meter.clone(),
         line: flags.line.clone(),
@@ -101,15 +101,15 @@ fn run<L: Laboratory>(
             };
             terminal::warn(&format!("{}; {advice}", warning.what));
         }
-        let lines = records.iter().map(|record| ycsb_lines::of_run(record, &watch, meant));
-        export(meant, &lines.collect::<String>())?;
+        let lines = records.iter().map(|record| ycsb_lines::of_run(record, &watch, parsed));
+        export(parsed, &lines.collect::<String>())?;
         records.iter().try_for_each(recorded_run::print_cost)
     })
 }
 
 /// Prints the result lines, or writes them to the export file.
-fn export(meant: &ParsedProperties, lines: &str) -> Result<(), CannotRun> {
-    let Some(path) = &meant.export_file else {
+fn export(parsed: &ParsedProperties, lines: &str) -> Result<(), CannotRun> {
+    let Some(path) = &parsed.export_file else {
         return terminal::print(lines);
     };
     std::fs::write(path, lines).map_err(|error| {
@@ -117,15 +117,15 @@ fn export(meant: &ParsedProperties, lines: &str) -> Result<(), CannotRun> {
     })
 }
 
-pub(super) fn plan(flags: &Flags, meant: &ParsedProperties, stays: bool) -> RunPlan {
-    let ends_by_time = meant.operations.is_none();
+pub(super) fn plan(flags: &Flags, parsed: &ParsedProperties, stays: bool) -> RunPlan {
+    let ends_by_time = parsed.operations.is_none();
     RunPlan {
-        clients: meant.threads,
-        duration: meant.duration.or(ends_by_time.then_some(Duration::from_secs(10))),
-        transactions: meant.operations,
-        warm_up: meant.warm_up,
+        clients: parsed.threads,
+        duration: parsed.duration.or(ends_by_time.then_some(Duration::from_secs(10))),
+        transactions: parsed.operations,
+        warm_up: parsed.warm_up,
         // YCSB spreads its target evenly over the threads at fixed intervals.
-        arrival: match meant.target_per_s {
+        arrival: match parsed.target_per_s {
             Some(rate_per_s) => Arrival::Fixed { rate_per_s },
             None => Arrival::Closed,
         },
@@ -134,7 +134,7 @@ pub(super) fn plan(flags: &Flags, meant: &ParsedProperties, stays: bool) -> RunP
         reuse: stays,
         spends_rows: true,
         // The reads in read-modify-writes are measured as reads.
-        operations: meant.modifies,
+        operations: parsed.modifies,
         meter: flags.meter.options(),
         ..RunPlan::default()
     }
@@ -143,7 +143,7 @@ pub(super) fn plan(flags: &Flags, meant: &ParsedProperties, stays: bool) -> RunP
 /// Loads the records and keeps them. A plan has at least one transaction, so one row is read.
 fn load<L: Laboratory>(
     flags: &Flags,
-    meant: &ParsedProperties,
+    parsed: &ParsedProperties,
     url: &str,
     laboratory: &L,
 ) -> Outcome {
@@ -155,12 +155,12 @@ fn load<L: Laboratory>(
         )));
     }
     let mixes = ["read", "update", "insert", "scan", "read_modify_write", "new_keys"];
-    let options = meant.options.iter();
+    let options = parsed.options.iter();
     let options = options.filter(|(option, _)| !mixes.contains(&option.as_str()));
     let mut options: Vec<_> = options.cloned().collect();
     options.push(("workload".to_owned(), "c".to_owned()));
-    let part = &meant.part;
-    if part.end - part.start < meant.records {
+    let part = &parsed.part;
+    if part.end - part.start < parsed.records {
         let words = RecordRanges::of(part.clone()).words();
         options.push(("load_part".to_owned(), words));
     }
@@ -186,7 +186,7 @@ fn load<L: Laboratory>(
         terminal::note("the records existed already, so none were loaded");
     }
     let loaded = if were_there { 0 } else { part.end - part.start };
-    export(meant, &ycsb_lines::of_load(loaded, watch.took_ns.get()))?;
+    export(parsed, &ycsb_lines::of_load(loaded, watch.took_ns.get()))?;
     let mut verdict = Verdict::Holds;
     for check in &result.checks {
         if let CheckOutcome::Violated(what) = &check.outcome {

@@ -11,7 +11,7 @@ use std::fmt::Write;
 use syncline_record::RunRecord;
 
 /// The lines of a run.
-pub(super) fn of_run(record: &RunRecord, watch: &Watch, meant: &ParsedProperties) -> String {
+pub(super) fn of_run(record: &RunRecord, watch: &Watch, parsed: &ParsedProperties) -> String {
     let end = &record.end;
     let took_ns = end.elapsed_ns();
     let rate_per_s = watch.transactions() as f64 / (took_ns.max(1) as f64 / 1e9);
@@ -26,16 +26,16 @@ pub(super) fn of_run(record: &RunRecord, watch: &Watch, meant: &ParsedProperties
             reads = found.committed;
         }
         let name = one.name.to_ascii_uppercase();
-        let percentiles = &meant.percentiles;
-        if meant.interval != Interval::Intended {
+        let percentiles = &parsed.percentiles;
+        if parsed.interval != Interval::Intended {
             operation(&mut lines, &name, &found, &found.service, percentiles);
         }
-        if meant.interval != Interval::Op {
+        if parsed.interval != Interval::Op {
             let name = format!("Intended-{name}");
             operation(&mut lines, &name, &found, &found.intended, percentiles);
         }
     }
-    if meant.verifies {
+    if parsed.verifies {
         verified(&mut lines, record, reads);
     }
     lines

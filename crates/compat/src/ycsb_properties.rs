@@ -176,7 +176,7 @@ impl ParsedProperties {
         for (key, value) in properties {
             last.insert(key, value);
         }
-        let mut meant = ParsedProperties {
+        let mut parsed = ParsedProperties {
             options: Vec::new(),
             records: 0,
             part: 0..0,
@@ -195,10 +195,10 @@ impl ParsedProperties {
             warnings: Vec::new(),
         };
         for (key, value) in &last {
-            meant.take(key, value)?;
+            parsed.take(key, value)?;
         }
-        meant.end(&last, running)?;
-        Ok(meant)
+        parsed.end(&last, running)?;
+        Ok(parsed)
     }
 
     fn take(&mut self, key: &str, value: &str) -> Result<(), CannotRun> {
@@ -266,7 +266,7 @@ impl ParsedProperties {
             }
             "target" => {
                 let rate: Option<f64> = value.parse().ok().filter(|rate: &f64| rate.is_finite());
-                let rate = rate.ok_or_else(|| wrong(key, value, "operations per second"))?;
+                let rate = rate.ok_or_else(|| invalid(key, value, "operations per second"))?;
                 self.target_per_s = (rate > 0.0).then_some(rate);
                 Ok(())
             }
@@ -290,7 +290,7 @@ impl ParsedProperties {
                 };
                 let parsed: Option<Vec<f64>> = value.split(',').map(percentile).collect();
                 self.percentiles =
-                    parsed.ok_or_else(|| wrong(key, value, "percentiles such as 50,99"))?;
+                    parsed.ok_or_else(|| invalid(key, value, "percentiles such as 50,99"))?;
                 Ok(())
             }
             "exportfile" => {
@@ -302,9 +302,9 @@ impl ParsedProperties {
             // Compared with the number of records at the end of parsing.
             "insertstart" | "insertcount" => number(key, value).map(drop),
             unknown => {
-                if let Some(meant) = suggestion_for(unknown, known_properties()) {
+                if let Some(suggestion) = suggestion_for(unknown, known_properties()) {
                     return Err(CannotRun(format!(
-                        "\"{unknown}\" is not a property of YCSB's core workload; did you mean \"{meant}\"?"
+                        "\"{unknown}\" is not a property of YCSB's core workload; did you mean \"{suggestion}\"?"
                     )));
                 }
                 self.warn(unknown, "YCSB's core workload does not read it");
@@ -390,14 +390,14 @@ impl ParsedProperties {
 }
 
 fn number(key: &str, value: &str) -> Result<u64, CannotRun> {
-    value.parse().map_err(|_error| wrong(key, value, "a whole number"))
+    value.parse().map_err(|_error| invalid(key, value, "a whole number"))
 }
 
 fn yes(key: &str, value: &str) -> Result<bool, CannotRun> {
     match value.to_ascii_lowercase().as_str() {
         "true" => Ok(true),
         "false" => Ok(false),
-        _ => Err(wrong(key, value, "true or false")),
+        _ => Err(invalid(key, value, "true or false")),
     }
 }
 
@@ -405,10 +405,10 @@ fn known(key: &str, value: &str, all: &[&str]) -> Result<(), CannotRun> {
     if all.contains(&value) {
         return Ok(());
     }
-    Err(wrong(key, value, &all.join(", ")))
+    Err(invalid(key, value, &all.join(", ")))
 }
 
-fn wrong(key: &str, value: &str, takes: &str) -> CannotRun {
+fn invalid(key: &str, value: &str, takes: &str) -> CannotRun {
     CannotRun(format!("property {key} is \"{value}\"; it must be {takes}"))
 }
 

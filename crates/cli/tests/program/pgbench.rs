@@ -86,11 +86,11 @@ fn tables_made_by_i_stay_and_later_runs_find_them() {
         syncline(folder.path(), &format!("pgbench -f count.sql -t 1 {on}"))
     };
     assert_eq!(count("7").code, 0, "the rows of the run are there");
-    let wrong = count("8");
-    assert_eq!(wrong.code, 1, "what breaks off a run is 1: {wrong:?}");
-    assert!(wrong.err.contains("count.sql:3: division by zero"), "{wrong:?}");
-    assert!(wrong.err.contains("results above are incomplete"), "{wrong:?}");
-    assert!(wrong.out.contains("actually processed: 0/1"), "{wrong:?}");
+    let refused = count("8");
+    assert_eq!(refused.code, 1, "what breaks off a run is 1: {refused:?}");
+    assert!(refused.err.contains("count.sql:3: division by zero"), "{refused:?}");
+    assert!(refused.err.contains("results above are incomplete"), "{refused:?}");
+    assert!(refused.out.contains("actually processed: 0/1"), "{refused:?}");
     for bad in ["-s 0", "-s 30000", "-D 1x=2"] {
         let refused = syncline(folder.path(), &format!("pgbench -i {bad} {on}"));
         assert_eq!(refused.code, 2, "{bad}: {refused:?}");
@@ -384,8 +384,8 @@ fn scripts_without_pgbench_s_tables_leave_a_place_unchanged() {
     assert_eq!(alone.code, 0, "{alone:?}");
     assert!(!folder.path().join("store.db").exists(), "nothing was there");
     assert_eq!(run("-i -q -s 2").code, 0);
-    let beside = run("-f two.sql -t 2");
-    assert_eq!(beside.code, 0, "{beside:?}");
+    let mixed = run("-f two.sql -t 2");
+    assert_eq!(mixed.code, 0, "{mixed:?}");
     // The scale is read from the store, and built-in scripts are checked by what they have added.
     for line in ["-t 5 --json", "-S -t 5 --json", "-N -c 2 -t 5 --json"] {
         let result = run(line);

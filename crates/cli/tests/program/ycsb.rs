@@ -152,15 +152,15 @@ fn properties_without_effect_cause_warnings_and_errors_are_one_sentence() {
         out: std::fs::read_to_string(folder.path().join("lines.txt")).unwrap(),
         ..exported
     };
-    let told = [
+    let printed = [
         "MinLatency(us)",
         "50thPercentileLatency(us)",
         "95thPercentileLatency(us)",
         "99thPercentileLatency(us)",
         "MaxLatency(us)",
     ];
-    let told = told.map(|what| value(&lines, &format!("[READ], {what}")).unwrap());
-    assert!(told.is_sorted(), "{told:?}");
+    let printed = printed.map(|what| value(&lines, &format!("[READ], {what}")).unwrap());
+    assert!(printed.is_sorted(), "{printed:?}");
     for (line, sentence) in [
         (
             "run -P workloadc -p recordcuont=5 --on null",

@@ -7,19 +7,19 @@ use syncline_testkit::{password_of, port_of, public_directory, url_option};
 use tempfile::TempDir;
 
 /// A PostgreSQL server that belongs to the test and is unmanaged for the program.
-pub(crate) struct ForeignServer {
+pub(crate) struct UnmanagedServer {
     server: PrivateServer,
     _folder: TempDir,
 }
 
-impl ForeignServer {
-    pub(crate) fn new() -> ForeignServer {
+impl UnmanagedServer {
+    pub(crate) fn new() -> UnmanagedServer {
         let folder = crate::support::folder();
         let server = PrivateServer::start(&LaunchSpec {
             directory: Some(folder.path().to_owned()),
             ..LaunchSpec::new(Product::Postgres)
         });
-        ForeignServer { server: server.unwrap(), _folder: folder }
+        UnmanagedServer { server: server.unwrap(), _folder: folder }
     }
 
     /// The URL with a password and without options.
@@ -58,22 +58,22 @@ impl ForeignServer {
     }
 
     /// A session that stays in the middle of a transaction.
-    pub(crate) fn foreign_session(&self) -> ForeignSession {
+    pub(crate) fn other_session(&self) -> OtherSession {
         self.session_named("psql")
     }
 
     /// The same, with a given name.
-    pub(crate) fn session_named(&self, name: &str) -> ForeignSession {
+    pub(crate) fn session_named(&self, name: &str) -> OtherSession {
         let mut psql = self.client("psql");
         psql.env("PGAPPNAME", name);
         let sql = "BEGIN; SELECT 1; SELECT pg_sleep(60)";
         psql.args(["-X", "-q", "-c", sql, "postgres"]).stdout(Stdio::null());
-        let foreign = ForeignSession(psql.stderr(Stdio::null()).spawn().unwrap());
+        let session = OtherSession(psql.stderr(Stdio::null()).spawn().unwrap());
         let sleeping = "SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'PgSleep'";
         while self.ask(sleeping) != "1" {
             std::thread::yield_now();
         }
-        foreign
+        session
     }
 
     /// Waits while a condition holds for the other sessions (`other`, from `pg_stat_activity`). It uses a
@@ -114,7 +114,7 @@ impl ForeignServer {
     }
 
     /// The schemas that Syncline manages.
-    pub(crate) fn ours(&self) -> Vec<String> {
+    pub(crate) fn managed_schemas(&self) -> Vec<String> {
         let names = self.ask("SELECT nspname FROM pg_namespace WHERE nspname LIKE 'syncline\\_%'");
         names.lines().map(str::to_owned).collect()
     }
@@ -133,9 +133,9 @@ pub(crate) fn with_password(url: &str) -> String {
 }
 
 /// Another user's session; ends with the test.
-pub(crate) struct ForeignSession(Child);
+pub(crate) struct OtherSession(Child);
 
-impl Drop for ForeignSession {
+impl Drop for OtherSession {
     fn drop(&mut self) {
         self.0.kill().unwrap();
         self.0.wait().unwrap();

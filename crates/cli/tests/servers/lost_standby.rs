@@ -1,6 +1,6 @@
 //! A synchronous standby that disappears while a run waits for its commits.
 
-use crate::foreign_server::ForeignServer;
+use crate::foreign_server::UnmanagedServer;
 use crate::support::{ProgramOutput, folder, interrupt, left_behind, start, syncline};
 use std::path::Path;
 use std::process::Child;
@@ -13,25 +13,25 @@ const POLL_INTERVAL: Duration = Duration::from_millis(10);
 const WAITING: &str = "SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'SyncRep'";
 
 /// Names a standby that does not exist, like one that has disappeared.
-fn lose_the_standby(world: &ForeignServer) {
-    world.ask("ALTER SYSTEM SET synchronous_standby_names = 'standby1'");
-    world.ask("SELECT pg_reload_conf()");
+fn lose_the_standby(server: &UnmanagedServer) {
+    server.ask("ALTER SYSTEM SET synchronous_standby_names = 'standby1'");
+    server.ask("SELECT pg_reload_conf()");
 }
 
 /// A run whose load waits for a lost standby.
-fn waits_for_a_lost_standby(world: &ForeignServer, folder: &Path) -> Child {
+fn waits_for_a_lost_standby(server: &UnmanagedServer, folder: &Path) -> Child {
     let line = format!(
         "run select --rows 3000000 --warm-up 0 --transactions 20 --line none --on {}?live=yes",
-        world.url()
+        server.url()
     );
     let mut child = start(folder, &line);
     let loads = "SELECT coalesce(sum(pg_relation_size(c.oid)), 0) > 1000000 FROM pg_class c JOIN pg_namespace n \
                  ON n.oid = relnamespace WHERE nspname LIKE 'syncline\\_%' AND relkind = 'r'";
-    while world.ask(loads) != "t" {
+    while server.ask(loads) != "t" {
         assert_eq!(child.try_wait().unwrap(), None, "it loads for long");
     }
-    lose_the_standby(world);
-    while world.ask(WAITING) == "0" {
+    lose_the_standby(server);
+    while server.ask(WAITING) == "0" {
         assert_eq!(child.try_wait().unwrap(), None, "it loads for long");
     }
     child
@@ -51,8 +51,8 @@ fn ended(mut child: Child) -> ProgramOutput {
 // B.F6
 #[test]
 fn one_ctrl_c_ends_a_load_that_waits_for_a_lost_standby_and_leaves_nothing() {
-    let (world, folder) = (ForeignServer::new(), folder());
-    let child = waits_for_a_lost_standby(&world, folder.path());
+    let (server, folder) = (UnmanagedServer::new(), folder());
+    let child = waits_for_a_lost_standby(&server, folder.path());
     interrupt(&child);
     let result = ended(child);
     assert_eq!(result.code, 2, "{result:?}");
@@ -60,41 +60,41 @@ fn one_ctrl_c_ends_a_load_that_waits_for_a_lost_standby_and_leaves_nothing() {
         result.err.contains("stopped while rows were loaded") && result.err.contains("SyncRep"),
         "{result:?}"
     );
-    assert_eq!(world.ours(), Vec::<String>::new(), "{result:?}");
-    assert_eq!(world.ask(WAITING), "0", "{result:?}");
+    assert_eq!(server.managed_schemas(), Vec::<String>::new(), "{result:?}");
+    assert_eq!(server.ask(WAITING), "0", "{result:?}");
     assert_eq!(left_behind(folder.path()), Vec::<String>::new());
 }
 
 // B.F6
 #[test]
 fn clean_ends_the_waiting_sessions_of_a_killed_program() {
-    let (world, folder) = (ForeignServer::new(), folder());
-    let mut child = waits_for_a_lost_standby(&world, folder.path());
+    let (server, folder) = (UnmanagedServer::new(), folder());
+    let mut child = waits_for_a_lost_standby(&server, folder.path());
     child.kill().unwrap();
     child.wait().unwrap();
-    assert_ne!(world.ask(WAITING), "0", "the server has not noticed");
-    assert_eq!(world.ours().len(), 1);
-    let result = syncline(folder.path(), &format!("clean {}", world.url()));
+    assert_ne!(server.ask(WAITING), "0", "the server has not noticed");
+    assert_eq!(server.managed_schemas().len(), 1);
+    let result = syncline(folder.path(), &format!("clean {}", server.url()));
     assert_eq!(result.code, 0, "{result:?}");
     let ended = "of a program that has ended, which waits in SyncRep for a synchronous standby";
     assert!(result.out.contains(ended) && result.out.contains("schema syncline_"), "{result:?}");
-    assert_eq!(world.ours(), Vec::<String>::new());
-    assert_eq!(world.ask(WAITING), "0");
+    assert_eq!(server.managed_schemas(), Vec::<String>::new());
+    assert_eq!(server.ask(WAITING), "0");
 }
 
 // B.F6
 #[test]
 fn clean_names_the_sessions_of_unknown_programs() {
-    let (world, folder) = (ForeignServer::new(), folder());
-    world.ask("CREATE SCHEMA syncline_other; COMMENT ON SCHEMA syncline_other IS 'made by Syncline, which may drop it'");
-    let other = world.session_named("syncline");
-    let result = syncline(folder.path(), &format!("clean {}", world.url()));
+    let (server, folder) = (UnmanagedServer::new(), folder());
+    server.ask("CREATE SCHEMA syncline_other; COMMENT ON SCHEMA syncline_other IS 'made by Syncline, which may drop it'");
+    let other = server.session_named("syncline");
+    let result = syncline(folder.path(), &format!("clean {}", server.url()));
     assert_eq!(result.code, 2, "{result:?}");
     assert!(
         result.err.contains("which waits in PgSleep, is of a program that is not on this machine")
             && result.err.contains("SELECT pg_terminate_backend("),
         "{result:?}"
     );
-    assert_eq!(world.ours(), ["syncline_other"]);
+    assert_eq!(server.managed_schemas(), ["syncline_other"]);
     drop(other);
 }

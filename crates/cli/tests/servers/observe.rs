@@ -1,6 +1,6 @@
 //! `syncline observe` reports what happens in a store under another program's load.
 
-use crate::foreign_server::ForeignServer;
+use crate::foreign_server::UnmanagedServer;
 use crate::support::{ProgramOutput, figure, folder, interrupt, program, records, start, syncline};
 
 /// Transactions of the load.
@@ -8,18 +8,18 @@ const LOAD: u32 = 3_000;
 
 #[test]
 fn an_observation_agrees_with_pgbench_and_the_traced_sync_calls() {
-    let (world, folder) = (ForeignServer::new(), folder());
-    world.pgbench(&["-i", "-q", "-n", "postgres"]);
-    let line = format!("observe {} --for 60s --every 500ms --json", world.url());
+    let (server, folder) = (UnmanagedServer::new(), folder());
+    server.pgbench(&["-i", "-q", "-n", "postgres"]);
+    let line = format!("observe {} --for 60s --every 500ms --json", server.url());
     let child = start(folder.path(), &line);
     // The first samples follow each other at once, the third half a second later.
-    world.wait_while("count(query_start) = 0");
-    wait_for_sample_after(&world, now(&world) + 0.4);
+    server.wait_while("count(query_start) = 0");
+    wait_for_sample_after(&server, now(&server) + 0.4);
     let each = (LOAD / 2).to_string();
-    world.pgbench(&["-n", "-N", "-c", "2", "-t", &each, "postgres"]);
+    server.pgbench(&["-n", "-N", "-c", "2", "-t", &each, "postgres"]);
     // Sessions that have ended have reported all their work; a later sample includes it.
-    world.wait_while("count(*) > 1");
-    wait_for_sample_after(&world, now(&world) + 0.6);
+    server.wait_while("count(*) > 1");
+    wait_for_sample_after(&server, now(&server) + 0.6);
     interrupt(&child);
     let result = ProgramOutput::after(child);
     assert_eq!(result.code, 0, "{result:?}");
@@ -48,25 +48,25 @@ fn an_observation_agrees_with_pgbench_and_the_traced_sync_calls() {
 }
 
 /// The server's clock, in seconds.
-fn now(world: &ForeignServer) -> f64 {
-    let now = world.ask("SELECT extract(epoch FROM clock_timestamp())");
+fn now(server: &UnmanagedServer) -> f64 {
+    let now = server.ask("SELECT extract(epoch FROM clock_timestamp())");
     now.parse().unwrap()
 }
 
 /// Waits until the observer has sampled after that time.
-fn wait_for_sample_after(world: &ForeignServer, seconds: f64) {
-    world.wait_while(&format!("coalesce(max(extract(epoch FROM query_start)), 0) < {seconds}"));
+fn wait_for_sample_after(server: &UnmanagedServer, seconds: f64) {
+    server.wait_while(&format!("coalesce(max(extract(epoch FROM query_start)), 0) < {seconds}"));
 }
 
 #[test]
 fn an_observation_changes_nothing_and_is_shown_again_from_its_record() {
-    let (world, folder) = (ForeignServer::new(), folder());
-    let before = world.everything();
+    let (server, folder) = (UnmanagedServer::new(), folder());
+    let before = server.everything();
     let result =
-        syncline(folder.path(), &format!("observe {} --for 1s --every 500ms", world.url()));
+        syncline(folder.path(), &format!("observe {} --for 1s --every 500ms", server.url()));
     assert_eq!(result.code, 0, "{result:?}");
     assert!(result.out.contains("commits per sync"), "{result:?}");
-    assert_eq!(world.everything(), before);
+    assert_eq!(server.everything(), before);
     let file = records(folder.path()).remove(0);
     let shown = syncline(folder.path(), &format!("show {}", file.display()));
     assert_eq!(shown.out, result.out);
@@ -77,15 +77,15 @@ fn an_observation_changes_nothing_and_is_shown_again_from_its_record() {
 
 #[test]
 fn a_read_only_load_is_not_counted_as_commits_of_the_log() {
-    let (world, folder) = (ForeignServer::new(), folder());
-    world.pgbench(&["-i", "-q", "-n", "postgres"]);
-    let line = format!("observe {} --for 60s --every 500ms --json", world.url());
+    let (server, folder) = (UnmanagedServer::new(), folder());
+    server.pgbench(&["-i", "-q", "-n", "postgres"]);
+    let line = format!("observe {} --for 60s --every 500ms --json", server.url());
     let child = start(folder.path(), &line);
-    world.wait_while("count(query_start) = 0");
-    wait_for_sample_after(&world, now(&world) + 0.4);
-    world.pgbench(&["-n", "-S", "-t", "2000", "postgres"]);
-    world.wait_while("count(*) > 1");
-    wait_for_sample_after(&world, now(&world) + 0.6);
+    server.wait_while("count(query_start) = 0");
+    wait_for_sample_after(&server, now(&server) + 0.4);
+    server.pgbench(&["-n", "-S", "-t", "2000", "postgres"]);
+    server.wait_while("count(*) > 1");
+    wait_for_sample_after(&server, now(&server) + 0.6);
     interrupt(&child);
     let record = ProgramOutput::after(child).json();
     let seconds = figure(&record, "span_ns") / 1e9;
@@ -99,9 +99,9 @@ fn a_read_only_load_is_not_counted_as_commits_of_the_log() {
 
 #[test]
 fn an_alias_keeps_product_user_and_place_out_of_every_line_of_the_record() {
-    let (world, folder) = (ForeignServer::new(), folder());
+    let (server, folder) = (UnmanagedServer::new(), folder());
     let mut observe =
-        program(folder.path(), &format!("observe {} --for 200ms --every 100ms", world.url()));
+        program(folder.path(), &format!("observe {} --for 200ms --every 100ms", server.url()));
     let result = ProgramOutput::of(observe.args(["--alias", "Store A"]).output().unwrap());
     assert_eq!(result.code, 0, "{result:?}");
     let text = std::fs::read_to_string(records(folder.path()).remove(0)).unwrap();

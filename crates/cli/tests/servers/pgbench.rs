@@ -1,6 +1,6 @@
 //! Compares `syncline pgbench` with pgbench on one server: the same scripts leave the same rows.
 
-use crate::foreign_server::ForeignServer;
+use crate::foreign_server::UnmanagedServer;
 use crate::support::{ProgramOutput, folder, syncline};
 
 const FRESH: &str =
@@ -8,21 +8,22 @@ const FRESH: &str =
 const ANSWERS: &str = "SELECT n, said FROM public.answers ORDER BY n";
 
 /// The rows that a script leaves with pgbench, and with Syncline.
-fn both(world: &ForeignServer, protocol: &str, script: &str) -> [String; 2] {
+fn both(server: &UnmanagedServer, protocol: &str, script: &str) -> [String; 2] {
     let folder = folder();
     let path = folder.path().join("a.sql");
     std::fs::write(&path, script).unwrap();
     let path = path.display().to_string();
-    world.ask(FRESH);
+    server.ask(FRESH);
     let flags = ["-n", "-t", "1", "-D", "default_seed=5432", "-M", protocol];
-    world.pgbench(&[&flags[..], &["-f", &path, "postgres"]].concat());
-    let theirs = world.ask(ANSWERS);
-    world.ask(FRESH);
+    server.pgbench(&[&flags[..], &["-f", &path, "postgres"]].concat());
+    let theirs = server.ask(ANSWERS);
+    server.ask(FRESH);
     let flags = flags.join(" ");
-    let result = syncline(folder.path(), &format!("pgbench {flags} -f a.sql --on {}", world.url()));
+    let result =
+        syncline(folder.path(), &format!("pgbench {flags} -f a.sql --on {}", server.url()));
     assert_eq!(result.code, 0, "{protocol}: {result:?}");
     assert_mode(&result, protocol);
-    [theirs, world.ask(ANSWERS)]
+    [theirs, server.ask(ANSWERS)]
 }
 
 fn assert_mode(result: &ProgramOutput, protocol: &str) {
@@ -33,7 +34,7 @@ fn assert_mode(result: &ProgramOutput, protocol: &str) {
 /// A row contains the request that wrote it, as the server sees it, and whether anything is prepared.
 #[test]
 fn each_protocol_is_that_of_pgbench() {
-    let world = ForeignServer::new();
+    let server = UnmanagedServer::new();
     let script = "\\set x 7
 INSERT INTO public.answers SELECT 1, rtrim(current_query(), ';') || \
                   (SELECT count(*) > 0 FROM pg_prepared_statements) || :x::int;
@@ -43,13 +44,13 @@ INSERT INTO public.answers SELECT 1, rtrim(current_query(), ';') || \
         ("extended", "$1::int", "false7"),
         ("prepared", "$1::int", "true7"),
     ] {
-        let [theirs, ours] = both(&world, protocol, script);
+        let [theirs, ours] = both(&server, protocol, script);
         assert_eq!(ours, theirs, "{protocol}");
         assert!(ours.contains(value) && ours.ends_with(prepared), "{ours}");
     }
     // Several statements of a request are one message, as in pgbench.
     let joined = "SELECT 1\\;INSERT INTO public.answers SELECT 1, rtrim(current_query(), ';');\n";
-    let [theirs, ours] = both(&world, "simple", joined);
+    let [theirs, ours] = both(&server, "simple", joined);
     assert_eq!(ours, theirs);
     assert!(ours.starts_with("1|SELECT 1;INSERT"), "{ours}");
     // Built-in scripts with each protocol, and without -M with pgbench's default.
@@ -61,7 +62,7 @@ INSERT INTO public.answers SELECT 1, rtrim(current_query(), ';') || \
         ("-M prepared", "prepared"),
         ("-M simple -C", "simple"),
     ] {
-        let line = format!("pgbench -c 3 -t 20 --max-tries 100 {flags} --on {}", world.url());
+        let line = format!("pgbench -c 3 -t 20 --max-tries 100 {flags} --on {}", server.url());
         let result = syncline(folder.path(), &line);
         assert_eq!(result.code, 0, "{flags}: {result:?}");
         assert_mode(&result, mode);
@@ -73,14 +74,14 @@ INSERT INTO public.answers SELECT 1, rtrim(current_query(), ';') || \
 /// heading of pgbench 15, statements with their semicolon.
 #[test]
 fn each_statement_has_the_time_to_its_own_answer() {
-    let world = ForeignServer::new();
-    world.ask(FRESH);
+    let server = UnmanagedServer::new();
+    server.ask(FRESH);
     let folder = folder();
     let script =
         "SELECT 1;\nINSERT INTO public.answers SELECT 1, 'x' FROM pg_sleep(0.1);\nSELECT 2;\n";
     std::fs::write(folder.path().join("a.sql"), script).unwrap();
     for protocol in ["simple", "extended", "prepared"] {
-        let url = world.url();
+        let url = server.url();
         let result = syncline(
             folder.path(),
             &format!("pgbench -n -r -t 3 -M {protocol} -f a.sql --on {url}"),
@@ -98,15 +99,15 @@ fn each_statement_has_the_time_to_its_own_answer() {
 
 #[test]
 fn a_script_reaches_its_user_s_tables_after_syncline_s() {
-    let (world, folder) = (ForeignServer::new(), folder());
-    world.ask("CREATE TABLE t17 (n int)");
+    let (server, folder) = (UnmanagedServer::new(), folder());
+    server.ask("CREATE TABLE t17 (n int)");
     let script = folder.path().join("own.sql");
     std::fs::write(&script, "INSERT INTO t17 VALUES (1);\n").unwrap();
-    let line = format!("pgbench -n -f {} -c 1 -t 5 --on {}", script.display(), world.url());
+    let line = format!("pgbench -n -f {} -c 1 -t 5 --on {}", script.display(), server.url());
     let result = syncline(folder.path(), &line);
     assert_eq!(result.code, 0, "{result:?}");
-    assert_eq!(world.ask("SELECT count(*) FROM t17"), "5");
-    assert_eq!(world.ours(), Vec::<String>::new());
+    assert_eq!(server.ask("SELECT count(*) FROM t17"), "5");
+    assert_eq!(server.managed_schemas(), Vec::<String>::new());
 }
 
 /// Results of `\set`, for every operator and every function that is not random.
@@ -217,12 +218,12 @@ const EXPRESSIONS: &[&str] = &[
 
 #[test]
 fn expressions_have_the_values_of_pgbench() {
-    let world = ForeignServer::new();
+    let server = UnmanagedServer::new();
     let lines = EXPRESSIONS.iter().enumerate();
     let lines = lines.map(|(number, expression)| {
         format!("\\set v {expression}\nINSERT INTO public.answers VALUES ({number}, ':v');\n")
     });
-    let [theirs, ours] = both(&world, "simple", &lines.collect::<String>());
+    let [theirs, ours] = both(&server, "simple", &lines.collect::<String>());
     assert_eq!(theirs.lines().count(), EXPRESSIONS.len(), "{theirs}");
     for ((theirs, ours), expression) in theirs.lines().zip(ours.lines()).zip(EXPRESSIONS) {
         assert_eq!(ours, theirs, "{expression}");
@@ -274,9 +275,9 @@ INSERT INTO public.answers VALUES (10, /* ; */ (:b::int + :client_id + :scale)::
 
 #[test]
 fn commands_work_as_in_pgbench() {
-    let world = ForeignServer::new();
+    let server = UnmanagedServer::new();
     for protocol in ["simple", "extended", "prepared"] {
-        let [theirs, ours] = both(&world, protocol, ALL_PROTOCOLS);
+        let [theirs, ours] = both(&server, protocol, ALL_PROTOCOLS);
         assert_eq!(ours, theirs, "{protocol}");
         assert_eq!(theirs.lines().count(), 9, "{theirs}");
     }
@@ -287,7 +288,7 @@ INSERT INTO public.answers VALUES (2, 'two');
 \\endpipeline
 ";
     for protocol in ["extended", "prepared"] {
-        let [theirs, ours] = both(&world, protocol, pipeline);
+        let [theirs, ours] = both(&server, protocol, pipeline);
         assert_eq!((ours.as_str(), theirs.as_str()), ("1|one\n2|two", "1|one\n2|two"));
     }
     // Only in the simple protocol: values in quotes and as parts of names, and several statements at once.
@@ -307,12 +308,12 @@ INSERT INTO public.answers VALUES (4, ':column_1|:column_2');
 INSERT INTO public.answers VALUES (5, 'a') \\; INSERT INTO public.answers VALUES (6, 'b');
 SELECT (ARRAY[1, 2])[1:2];
 ";
-    let [theirs, ours] = both(&world, "simple", texts);
+    let [theirs, ours] = both(&server, "simple", texts);
     assert_eq!(ours, theirs);
     assert!(theirs.contains("5|two words|t|12:30|:nobody"), "{theirs}");
     let folder = folder();
     std::fs::write(folder.path().join("p.sql"), pipeline).unwrap();
-    let line = format!("pgbench -t 1 -f p.sql --on {}", world.url());
+    let line = format!("pgbench -t 1 -f p.sql --on {}", server.url());
     let refused = syncline(folder.path(), &line);
     assert_eq!(refused.code, 2, "{refused:?}");
     let why = "p.sql:1:1: \\startpipeline needs the extended or the prepared protocol";
@@ -323,16 +324,16 @@ SELECT (ARRAY[1, 2])[1:2];
 /// schema.
 #[test]
 fn tables_are_recreated_and_a_script_without_them_creates_no_schema() {
-    let world = ForeignServer::new();
+    let server = UnmanagedServer::new();
     let folder = folder();
     std::fs::write(folder.path().join("one.sql"), "SELECT 1;\n").unwrap();
-    let url = world.url();
+    let url = server.url();
     let sign = if url.contains('?') { '&' } else { '?' };
     let run = |line: &str| {
         let line = format!("pgbench {line} --on {url}{sign}schema=pgbench");
         let result = syncline(folder.path(), &line);
         assert_eq!(result.code, 0, "{line}: {result:?}");
-        world.ours()
+        server.managed_schemas()
     };
     let nothing: [String; 0] = [];
     assert_eq!(run("-f one.sql -t 2"), nothing);

@@ -1,7 +1,7 @@
 //! Runs calls like those of pgbench's own regression tests with pgbench and with Syncline on the same tables:
 //! both run the same calls, transaction for transaction, and refuse the same calls.
 
-use crate::foreign_server::ForeignServer;
+use crate::foreign_server::UnmanagedServer;
 use crate::support::{ProgramOutput, folder, program};
 use std::path::Path;
 
@@ -206,12 +206,12 @@ fn processed(out: &str) -> Option<String> {
 }
 
 /// Runs the same call with both; returns how pgbench's ended.
-fn replay(world: &ForeignServer, folder: &Path, call: &str) -> Result<End, String> {
+fn replay(server: &UnmanagedServer, folder: &Path, call: &str) -> Result<End, String> {
     let words: Vec<_> = call.split_whitespace().chain(["postgres"]).collect();
-    let theirs = world.try_pgbench(folder, &words);
-    let port = world.port();
+    let theirs = server.try_pgbench(folder, &words);
+    let port = server.port();
     let mut ours = program(folder, "pgbench -h 127.0.0.1 -U postgres");
-    let ours = ours.env("PGPASSWORD", world.password());
+    let ours = ours.env("PGPASSWORD", server.password());
     let ours = ours.args(["-p", &port]).args(&words);
     let ours = ProgramOutput::of(ours.output().unwrap());
     let (there, here) = (end(theirs.status.code(), true), end(Some(ours.code), false));
@@ -236,11 +236,11 @@ const SERVERS: usize = 3;
 
 /// Runs every n-th call on its own server.
 fn replay_share(folder: &Path, calls: &[String], first: usize) -> Vec<Result<End, String>> {
-    let world = ForeignServer::new();
-    world.pgbench(&["-i", "-q", "postgres"]);
+    let server = UnmanagedServer::new();
+    server.pgbench(&["-i", "-q", "postgres"]);
     let share = calls.iter().skip(first).step_by(SERVERS);
-    let ends = share.map(|call| replay(&world, folder, call)).collect();
-    assert_eq!(world.ours(), Vec::<String>::new(), "nothing is left");
+    let ends = share.map(|call| replay(&server, folder, call)).collect();
+    assert_eq!(server.managed_schemas(), Vec::<String>::new(), "nothing is left");
     ends
 }
 

@@ -3,7 +3,7 @@
 //! The pooler listens only on a Unix socket, in its own directory, as the user of the private server. If
 //! `PgBouncer` is not installed, these tests print that they are skipped; `./test` installs it first.
 
-use crate::foreign_server::ForeignServer;
+use crate::foreign_server::UnmanagedServer;
 use crate::support::{ProgramOutput, folder, program};
 use std::fs;
 use std::io::{BufRead, BufReader};
@@ -33,7 +33,7 @@ struct Pooler {
 impl Pooler {
     /// None if it is not installed.
     #[allow(clippy::print_stdout, reason = "a test that is skipped says so")]
-    fn start(world: &ForeignServer, settings: &str) -> Option<Pooler> {
+    fn start(world: &UnmanagedServer, settings: &str) -> Option<Pooler> {
         let Some(installed) = installed() else {
             println!("skipped: pgbouncer is not installed");
             return None;
@@ -159,7 +159,7 @@ const RUN: &str = "run insert --warm-up 0 --line none --transactions 40";
 // B.F1
 #[test]
 fn a_pooler_that_shares_connections_is_refused_and_its_sessions_stay_unchanged() {
-    let world = ForeignServer::new();
+    let world = UnmanagedServer::new();
     world.ask("CREATE TABLE orders (id int); INSERT INTO orders VALUES (1)");
     let before = world.everything();
     for mode in ["transaction", "statement"] {
@@ -195,7 +195,7 @@ fn a_pooler_that_shares_connections_is_refused_and_its_sessions_stay_unchanged()
 // refused.
 #[test]
 fn runs_through_a_pool_of_whole_sessions_work_and_leave_nothing() {
-    let world = ForeignServer::new();
+    let world = UnmanagedServer::new();
     world.ask("CREATE TABLE orders (id int); INSERT INTO orders VALUES (1)");
     let before = world.everything();
     let Some(pooler) = Pooler::start(&world, "pool_mode = session\ndefault_pool_size = 12") else {
@@ -216,7 +216,7 @@ fn runs_through_a_pool_of_whole_sessions_work_and_leave_nothing() {
 // B.F13
 #[test]
 fn more_clients_than_a_pool_has_connections_end_in_a_sentence() {
-    let world = ForeignServer::new();
+    let world = UnmanagedServer::new();
     let before = world.everything();
     for mode in ["session", "transaction"] {
         let settings = format!("pool_mode = {mode}\ndefault_pool_size = 5");

@@ -1,6 +1,6 @@
 //! `syncline private` and `--on PRODUCT:private`: servers that leave nothing behind.
 
-use crate::foreign_server::{ForeignServer, command_lines, first_interval, open_folder};
+use crate::foreign_server::{UnmanagedServer, command_lines, first_interval, open_folder};
 use crate::support::{ProgramOutput, folder, interrupt, left_behind, records, start, syncline};
 use rustix::process::{Pid, Signal, kill_process};
 use std::io::{BufRead, BufReader, Read};
@@ -153,7 +153,7 @@ fn unsupported_options_of_a_private_server_are_one_sentence() {
 
 #[test]
 fn a_server_that_dies_with_its_directory_leaves_the_record_of_its_run() {
-    let (world, folder) = (ForeignServer::new(), folder());
+    let (world, folder) = (UnmanagedServer::new(), folder());
     let data = world.ask("SHOW data_directory");
     let line = format!("run insert --on {} --duration 8s --warm-up 0 --clients 2", world.url());
     let child = start(folder.path(), &line);

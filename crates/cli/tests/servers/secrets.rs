@@ -1,22 +1,22 @@
 //! Passwords are not in the process list, in records or in messages.
 
-use crate::foreign_server::{ForeignServer, command_lines, first_interval};
+use crate::foreign_server::{UnmanagedServer, command_lines, first_interval};
 use crate::support::{ProgramOutput, folder, interrupt, program, records, start};
 
 /// Contains a character that is a delimiter elsewhere in a URL.
 const PASSWORD: &str = "open;sesame-4711";
 
 /// The server's URL, after its password has been set to [`PASSWORD`].
-fn with_password(world: &ForeignServer) -> String {
-    world.ask(&format!("ALTER ROLE postgres PASSWORD '{PASSWORD}'"));
-    let old = world.password();
-    world.url().replace(&old, PASSWORD)
+fn with_password(server: &UnmanagedServer) -> String {
+    server.ask(&format!("ALTER ROLE postgres PASSWORD '{PASSWORD}'"));
+    let old = server.password();
+    server.url().replace(&old, PASSWORD)
 }
 
 #[test]
 fn a_password_in_a_url_is_in_no_process_list_no_record_and_no_message() {
-    let (world, folder) = (ForeignServer::new(), folder());
-    let url = with_password(&world);
+    let (server, folder) = (UnmanagedServer::new(), folder());
+    let url = with_password(&server);
     let line = format!("run insert --on {url} --duration 60s --warm-up 0 --line none");
     let child = start(folder.path(), &line);
     first_interval(folder.path());
@@ -37,9 +37,9 @@ fn a_password_in_a_url_is_in_no_process_list_no_record_and_no_message() {
 
 #[test]
 fn sysbench_with_its_own_driver_options_keeps_its_tables_until_cleanup_and_hides_the_password() {
-    let (world, folder) = (ForeignServer::new(), folder());
-    let port = world.port();
-    let password = world.password();
+    let (server, folder) = (UnmanagedServer::new(), folder());
+    let port = server.port();
+    let password = server.password();
     let schemas = "SELECT count(*) FROM pg_namespace WHERE nspname = 'syncline_sysbench'";
     for (command, left) in [("prepare", "1"), ("run", "1"), ("cleanup", "0")] {
         let line = format!(
@@ -48,7 +48,7 @@ fn sysbench_with_its_own_driver_options_keeps_its_tables_until_cleanup_and_hides
         );
         let result = ProgramOutput::of(program(folder.path(), &line).output().unwrap());
         assert_eq!(result.code, 0, "{result:?}");
-        assert_eq!(world.ask(schemas), left, "{command}");
+        assert_eq!(server.ask(schemas), left, "{command}");
         for text in [&result.out, &result.err] {
             assert!(!text.contains(&password), "{text}");
         }

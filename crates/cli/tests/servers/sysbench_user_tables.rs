@@ -1,14 +1,14 @@
 //! `syncline sysbench` on servers: tables of the real sysbench are refused, and a test that inserts leaves
 //! prepared tables alone.
 
-use crate::foreign_server::ForeignServer;
+use crate::foreign_server::UnmanagedServer;
 use crate::support::{folder, syncline};
 use syncline_launcher::{LaunchSpec, PrivateServer, Product};
 
 /// f02, f22.
 #[test]
 fn tables_of_sysbench_are_refused_and_a_loop_over_all_tests_needs_one_prepare() {
-    let (world, folder) = (ForeignServer::new(), folder());
+    let (world, folder) = (UnmanagedServer::new(), folder());
     let flags = format!(
         "--pgsql-host=127.0.0.1 --pgsql-port={} --pgsql-user=postgres --pgsql-password={} \
          --pgsql-db=postgres --tables=2 --table-size=100 --events=10 --time=0",
@@ -27,7 +27,7 @@ fn tables_of_sysbench_are_refused_and_a_loop_over_all_tests_needs_one_prepare() 
     world.ask("DROP TABLE public.sbtest1");
     let alone = run("oltp_read_only run");
     assert_eq!(alone.code, 0, "{alone:?}");
-    assert_eq!(world.ours(), Vec::<String>::new(), "without prepare nothing is left");
+    assert_eq!(world.managed_schemas(), Vec::<String>::new(), "without prepare nothing is left");
     assert_eq!(run("oltp_read_write prepare").code, 0);
     for test in [
         "oltp_point_select",
@@ -39,10 +39,10 @@ fn tables_of_sysbench_are_refused_and_a_loop_over_all_tests_needs_one_prepare() 
     ] {
         let result = run(&format!("{test} run"));
         assert_eq!(result.code, 0, "{test}: {result:?}");
-        assert_eq!(world.ours(), ["syncline_sysbench"], "{test}");
+        assert_eq!(world.managed_schemas(), ["syncline_sysbench"], "{test}");
     }
     assert_eq!(run("oltp_read_write cleanup").code, 0);
-    assert_eq!(world.ours(), Vec::<String>::new());
+    assert_eq!(world.managed_schemas(), Vec::<String>::new());
 }
 
 /// f02, on MariaDB: the database of the URL is the user's, in which sysbench makes its tables.

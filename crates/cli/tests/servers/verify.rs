@@ -1,6 +1,6 @@
 //! `syncline verify durability --like`: a replica configuration of a live server, which is only read.
 
-use crate::foreign_server::{ForeignServer, with_password};
+use crate::foreign_server::{UnmanagedServer, with_password};
 use crate::support::{folder, syncline};
 use std::process::Command;
 use syncline_launcher::{LaunchSpec, PrivateServer, Product};
@@ -10,7 +10,7 @@ const SMALL: &str = "--images 20 --control-images 10 --kills 1 --load 400ms --no
 
 #[test]
 fn a_replica_has_the_live_server_s_settings_and_the_server_is_unchanged() {
-    let (world, folder) = (ForeignServer::new(), folder());
+    let (world, folder) = (UnmanagedServer::new(), folder());
     // A role's setting overrides that of the command line with which the server was started.
     world.ask("ALTER ROLE postgres SET synchronous_commit = off");
     world.ask("ALTER SYSTEM SET archive_command = 'touch /nowhere/at/all'");
@@ -35,7 +35,7 @@ fn a_replica_has_the_live_server_s_settings_and_the_server_is_unchanged() {
 
 #[test]
 fn a_live_server_itself_is_refused_and_only_servers_have_replicas() {
-    let (world, folder) = (ForeignServer::new(), folder());
+    let (world, folder) = (UnmanagedServer::new(), folder());
     let result = syncline(folder.path(), &format!("verify durability {}", world.url()));
     assert_eq!(result.code, 2, "{result:?}");
     assert!(result.err.contains("--like"), "{result:?}");
@@ -61,7 +61,7 @@ fn unmanaged_server(product: Product) -> (PrivateServer, String, TempDir) {
 }
 
 /// MariaDB's answer to a statement, unaligned.
-fn asked(url: &str, sql: &str) -> String {
+fn ask_mariadb(url: &str, sql: &str) -> String {
     let password = url.split([':', '@']).nth(2).unwrap();
     let port = url.rsplit_once(':').unwrap().1.trim_end_matches('/');
     let mut client = Command::new("mariadb");
@@ -76,9 +76,9 @@ fn asked(url: &str, sql: &str) -> String {
 #[test]
 fn mariadb_has_a_replica_of_its_version_with_its_settings() {
     let (_server, url, _ground) = unmanaged_server(Product::Mariadb);
-    asked(&url, "SET GLOBAL innodb_flush_log_at_trx_commit = 2");
-    asked(&url, "SET GLOBAL innodb_max_dirty_pages_pct = 17");
-    let databases = asked(&url, "SHOW DATABASES");
+    ask_mariadb(&url, "SET GLOBAL innodb_flush_log_at_trx_commit = 2");
+    ask_mariadb(&url, "SET GLOBAL innodb_max_dirty_pages_pct = 17");
+    let databases = ask_mariadb(&url, "SHOW DATABASES");
     let folder = folder();
     let tiny = "--images 10 --control-images 1 --kills 1 --load 200ms --no-faults --json";
     let line = format!("verify durability --like {url} {tiny}");
@@ -88,13 +88,13 @@ fn mariadb_has_a_replica_of_its_version_with_its_settings() {
     let copied = serde_json::json!(["innodb_flush_log_at_trx_commit=2"]);
     assert_eq!(record["like"]["copied"], copied, "{record}");
     assert_eq!(record["store"], "mariadb", "{record}");
-    let version = asked(&url, "SELECT VERSION()");
+    let version = ask_mariadb(&url, "SELECT VERSION()");
     assert_eq!(record["like"]["version"], version.as_str(), "{record}");
     assert_eq!(record["settings"]["version"], version.as_str(), "{record}");
     assert_eq!(record["settings"]["durability"], "os", "{record}");
     assert_eq!(record["images"]["images"], 10, "{record}");
     assert!(record["verdict"]["promises_nothing"].is_string(), "{record}");
-    assert_eq!(asked(&url, "SHOW DATABASES"), databases);
+    assert_eq!(ask_mariadb(&url, "SHOW DATABASES"), databases);
 }
 
 #[test]

@@ -236,11 +236,11 @@ fn ycsb_s_flags_do_what_the_table_says() {
         let flags = parsed.unwrap_or_else(|why| panic!("{:?}: {}", entry.names, why.0));
         let mut properties = flags.properties;
         properties.push(("recordcount".to_owned(), "5".to_owned()));
-        let meant = ParsedProperties::of(&properties, false);
-        let meant = meant.unwrap_or_else(|why| panic!("{:?}: {}", entry.names, why.0));
+        let parsed = ParsedProperties::of(&properties, false);
+        let parsed = parsed.unwrap_or_else(|why| panic!("{:?}: {}", entry.names, why.0));
         let mut warnings = flags.warnings;
         // A flag that sets a property causes a warning with the property's name.
-        warnings.extend(meant.warnings.iter().map(|one| {
+        warnings.extend(parsed.warnings.iter().map(|one| {
             let one = one.replace("property label", "-l");
             one.replace("property db", "-db")
         }));
@@ -300,7 +300,7 @@ fn tables() -> Vec<(&'static str, String)> {
         let taken = values.iter().find_map(|value| ParsedProperties::of(&pair(value), false).ok());
         match taken {
             None => panic!("{name} takes none of {values:?}"),
-            Some(meant) => match meant.warnings.first() {
+            Some(parsed) => match parsed.warnings.first() {
                 None => row(&format!("`{name}`"), Effect::Used("")),
                 Some(warning) => {
                     let why = warning.split_once(": ").map_or("", |(_, why)| why);

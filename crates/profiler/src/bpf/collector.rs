@@ -164,8 +164,8 @@ impl Collector for Bpf {
     }
 
     fn hand_over(mut self: Box<Self>, profile: &mut ProfileBuilder) {
-        match self.seen() {
-            Ok(seen) => profile_output::put(seen, profile),
+        match self.read_data() {
+            Ok(data) => profile_output::put(data, profile),
             Err(why) => {
                 for account in refused(&why) {
                     profile.account(account);
@@ -237,7 +237,7 @@ impl Bpf {
         });
     }
 
-    fn seen(&mut self) -> Result<BpfData, String> {
+    fn read_data(&mut self) -> Result<BpfData, String> {
         self.programs.detach()?;
         let unwind_thread = self.unwind_thread.take();
         let unwind_thread = unwind_thread.ok_or_else(|| "it was not prepared".to_owned())?;

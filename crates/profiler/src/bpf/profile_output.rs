@@ -52,13 +52,13 @@ pub(super) struct BpfData {
 }
 
 /// Puts the counts into a profile.
-pub(super) fn put(seen: BpfData, profile: &mut ProfileBuilder) {
-    let lengths = seen.counts.lengths.iter();
-    let lengths = lengths.map(|length| scaled(*length, seen.sampled.of_events()));
+pub(super) fn put(data: BpfData, profile: &mut ProfileBuilder) {
+    let lengths = data.counts.lengths.iter();
+    let lengths = lengths.map(|length| scaled(*length, data.sampled.of_events()));
     let lengths = Histogram::new(Metric::OffCpu, lengths.collect());
-    let mut naming = Naming::new(seen, profile);
+    let mut naming = Naming::new(data, profile);
     naming.gather_sites();
-    let sums = std::mem::take(&mut naming.seen.counts.sums);
+    let sums = std::mem::take(&mut naming.data.counts.sums);
     for (key, sum) in &sums {
         match key.doer {
             Actor::Thread(thread) => naming.thread(thread, *key, *sum),
@@ -66,13 +66,13 @@ pub(super) fn put(seen: BpfData, profile: &mut ProfileBuilder) {
         }
     }
     naming.switches_unseen();
-    let writes = UnissuedWrites::of(&sums, &naming.seen.counts.devices);
+    let writes = UnissuedWrites::of(&sums, &naming.data.counts.devices);
     for (kind, sum) in writes.kept() {
         naming.kernel(kind, sum);
     }
     for metric in METRICS {
         let mut account = naming.account(metric);
-        account.total = writes.total(metric, naming.seen.counts.losses.device_flushes);
+        account.total = writes.total(metric, naming.data.counts.losses.device_flushes);
         naming.profile.account(account);
     }
     naming.profile.histogram(lengths);
@@ -117,7 +117,7 @@ impl Certainty {
 }
 
 struct Naming<'a> {
-    seen: BpfData,
+    data: BpfData,
     profile: &'a mut ProfileBuilder,
     threads: HashMap<u32, ThreadId>,
     stacks: HashMap<Stack, StackId>,
@@ -129,10 +129,10 @@ struct Naming<'a> {
 }
 
 impl<'a> Naming<'a> {
-    fn new(seen: BpfData, profile: &'a mut ProfileBuilder) -> Naming<'a> {
-        let switches = switches_of(&seen.counts.sums);
+    fn new(data: BpfData, profile: &'a mut ProfileBuilder) -> Naming<'a> {
+        let switches = switches_of(&data.counts.sums);
         Naming {
-            seen,
+            data,
             profile,
             threads: HashMap::new(),
             stacks: HashMap::new(),
@@ -160,14 +160,14 @@ impl<'a> Naming<'a> {
         let weights: Vec<StackWeight> = shown.stacks.values().copied().collect();
         let parts = spread(sum, &weights);
         for (position, part) in shown.stacks.keys().zip(parts) {
-            let unwound = Arc::clone(&self.seen.unwound.stacks[*position]);
+            let unwound = Arc::clone(&self.data.unwound.stacks[*position]);
             let stack = self.stack_id(unwound);
             self.add(number, thread, stack, key.kind, part);
         }
     }
 
     fn gather_sites(&mut self) {
-        let shown = self.seen.unwound.shown.iter();
+        let shown = self.data.unwound.shown.iter();
         for (key, copies) in shown.filter_map(|(key, copies)| Some(((key.doer, key.site?), copies)))
         {
             self.at_sites.entry(key).or_default().merge(copies);
@@ -179,7 +179,7 @@ impl<'a> Naming<'a> {
     fn shown(&self, key: Key) -> Option<Copies> {
         let handed_over = matches!(key.kind, Kind::SyncWrite | Kind::AsyncWrite);
         let own = if handed_over { Key { kind: Kind::Queued, ..key } } else { key };
-        let shown = self.seen.unwound.shown.get(&own);
+        let shown = self.data.unwound.shown.get(&own);
         let shown = shown.or_else(|| self.at_sites.get(&(key.doer, key.site?)));
         shown.cloned()
     }
@@ -197,16 +197,16 @@ impl<'a> Naming<'a> {
 
     /// Adds switches that the kernel counted but no sampling window saw; their stacks are unknown.
     fn switches_unseen(&mut self) {
-        if !self.seen.sampled.paused {
+        if !self.data.sampled.paused {
             return;
         }
-        let counted = self.seen.sampled.switches.clone();
+        let counted = self.data.sampled.switches.clone();
         for (number, (voluntary, involuntary)) in counted {
             for (metric, count) in
                 [(Metric::VoluntarySwitches, voluntary), (Metric::InvoluntarySwitches, involuntary)]
             {
-                let seen = self.switches.get(&(metric, number)).copied();
-                if count > 0 && seen.unwrap_or(0) == 0 && !was_sampler_thread(number) {
+                let sampled_count = self.switches.get(&(metric, number)).copied();
+                if count > 0 && sampled_count.unwrap_or(0) == 0 && !was_sampler_thread(number) {
                     let (thread, nowhere) = (self.thread_id(number), self.stack_id(Arc::from([])));
                     self.profile.add(metric, thread, nowhere, count, 0);
                 }
@@ -235,7 +235,7 @@ impl<'a> Naming<'a> {
     /// The scale of a thread's part of a metric: from its sampled switches to the kernel's own count, if the
     /// thread existed at the end.
     fn scale_of(&self, metric: Metric, number: u32) -> Scale {
-        let sampled = &self.seen.sampled;
+        let sampled = &self.data.sampled;
         let all = sampled.switches.get(&number).filter(|_| sampled.paused);
         let all = match metric {
             Metric::VoluntarySwitches => all.map(|all| all.0),
@@ -243,7 +243,7 @@ impl<'a> Naming<'a> {
             _ => None,
         };
         match (all, self.switches.get(&(metric, number))) {
-            (Some(all), Some(seen)) if *seen > 0 && all >= *seen => (all, *seen),
+            (Some(all), Some(counted)) if *counted > 0 && all >= *counted => (all, *counted),
             _ => scale(metric, sampled),
         }
     }
@@ -252,9 +252,9 @@ impl<'a> Naming<'a> {
         if let Some(thread) = self.threads.get(&number) {
             return *thread;
         }
-        let counts = &self.seen.counts;
+        let counts = &self.data.counts;
         let mut thread = match counts.process(number) {
-            Some(process) => self.seen.unwound.followed.threads.of(process, number),
+            Some(process) => self.data.unwound.followed.threads.of(process, number),
             None => Thread::default(),
         };
         // It may have been named before it executed another program; the kernel reported its name at its end.
@@ -271,7 +271,7 @@ impl<'a> Naming<'a> {
         if let Some(number) = self.stacks.get(&stack) {
             return *number;
         }
-        let symbols = &self.seen.unwound.followed.symbols;
+        let symbols = &self.data.unwound.followed.symbols;
         let mut named = Vec::new();
         for place in stack.iter() {
             named.extend(symbols.frames(place).iter().cloned());
@@ -283,8 +283,8 @@ impl<'a> Naming<'a> {
 
     /// The precision of a metric: exact, or sampled.
     fn how(&self, metric: Metric) -> Precision {
-        let sampled = &self.seen.sampled;
-        let passed = metric == Metric::SystemCalls && !self.seen.counts.all_calls;
+        let sampled = &self.data.sampled;
+        let passed = metric == Metric::SystemCalls && !self.data.counts.all_calls;
         let is_scaled = scale(metric, sampled) != (1, 1);
         match (is_scaled, passed) {
             (false, false) => Precision::Exact,
@@ -298,7 +298,7 @@ impl<'a> Naming<'a> {
 
     /// The account of a metric: its sum, and how certain its parts are.
     fn account(&self, metric: Metric) -> Account {
-        let losses = &self.seen.counts.losses;
+        let losses = &self.data.counts.losses;
         let lost = match metric {
             Metric::SystemCalls | Metric::SyncCalls => losses.calls,
             Metric::OffCpu => losses.switches + losses.returns,
@@ -306,7 +306,7 @@ impl<'a> Naming<'a> {
             _ => losses.requests,
         };
         let mut certainty = self.certainty.get(&metric).copied().unwrap_or_default();
-        if metric == Metric::SystemCalls && !self.seen.counts.all_calls {
+        if metric == Metric::SystemCalls && !self.data.counts.all_calls {
             certainty.variance += certainty.all as f64 * VARIANCE_OF_SAMPLES;
         }
         let mut collector = NAME.to_owned();
@@ -317,7 +317,7 @@ impl<'a> Naming<'a> {
                 "{ATTRIBUTED}{:.1} points (95 %; {:.1} % had several stacks; {} stack copies, {} lost)",
                 percent(certainty.within()),
                 percent(certainty.mixed as f64 / certainty.all as f64),
-                self.seen.unwound.copies,
+                self.data.unwound.copies,
                 losses.copies
             )
             .expect("a string takes what is written to it");

@@ -34,9 +34,9 @@ static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 fn the_profile_matches_the_program_s_work() {
     let _alone = ONE_AT_A_TIME.lock();
     let mut known = JavaProgram::start(&PARALLEL);
-    let seen = JvmProfile::of(&mut known, 150);
-    let sum = |metric, thread, method| seen.sum(metric, thread, method);
-    println!("{:#?}\n{:?}", seen.profile.accounts(), seen.done);
+    let measured = JvmProfile::of(&mut known, 150);
+    let sum = |metric, thread, method| measured.sum(metric, thread, method);
+    println!("{:#?}\n{:?}", measured.profile.accounts(), measured.done);
 
     // One method does twice as much work as the other, however much processor time there was.
     let (twice, once) = (
@@ -58,7 +58,7 @@ fn the_profile_matches_the_program_s_work() {
 
     // Together the samples are the time that the process used, by the kernel's own count.
     for metric in [Metric::CpuUser, Metric::CpuKernel] {
-        let account = seen.account(metric);
+        let account = measured.account(metric);
         assert!(matches!(account.how, Precision::Sampled(_)), "{account:?}");
         let (sampled, total) = (sum(metric, "", None), account.total.as_ref().unwrap().amount);
         println!("{metric:?}: {sampled} of {total}, lost {}", account.lost);
@@ -69,25 +69,25 @@ fn the_profile_matches_the_program_s_work() {
     let bytes = sum(Metric::AllocatedBytes, "allocator", Some("allocate"));
     let objects = sum(Metric::AllocatedObjects, "allocator", Some("allocate"));
     println!("{bytes} bytes, {objects} objects");
-    assert!(is_about(bytes, seen.done.bytes, 25), "{bytes}");
-    assert!(is_about(objects, seen.done.objects, 25), "{objects}");
+    assert!(is_about(bytes, measured.done.bytes, 25), "{bytes}");
+    assert!(is_about(objects, measured.done.objects, 25), "{objects}");
 
     let waits = sum(Metric::Contentions, "waiter", Some("enter"));
     let waited = sum(Metric::ContentionWait, "waiter", Some("enter"));
     println!("{waits} waits, {waited} ns");
-    assert!(is_about(waits, seen.done.waits, 15), "{waits}");
-    assert!(is_about(waited, seen.done.waited_ns, 15), "{waited}");
+    assert!(is_about(waits, measured.done.waits, 15), "{waits}");
+    assert!(is_about(waited, measured.done.waited_ns, 15), "{waited}");
 
     // All threads exist for the whole window. On a busy machine, sampling rounds are late, and fewer.
     let wall = |thread| sum(Metric::Wall, thread, None);
-    let (held, spun, window) = (wall("holder"), wall("spinner"), seen.profile.window_ns());
+    let (held, spun, window) = (wall("holder"), wall("spinner"), measured.profile.window_ns());
     println!("wall {held} and {spun} of {window}");
     assert!(is_about(held, spun, 10), "{held} and {spun}");
     assert!((window / 2..window * 11 / 10).contains(&held), "{held} of {window}");
 
     assert!(sum(Metric::GarbageCollection, "", None) > 0);
-    assert_eq!(seen.account(Metric::GarbageCollection).how, Precision::Exact);
-    assert!(seen.refusal(Metric::Sleeps).contains("recorder"));
+    assert_eq!(measured.account(Metric::GarbageCollection).how, Precision::Exact);
+    assert!(measured.refusal(Metric::Sleeps).contains("recorder"));
 }
 
 #[test]
@@ -95,11 +95,11 @@ fn a_collector_in_the_vm_thread_is_reported_and_a_jvm_can_be_profiled_twice() {
     let _alone = ONE_AT_A_TIME.lock();
     let mut known = JavaProgram::start(&["-XX:+UseSerialGC", "-Xmx64m"]);
     for _ in 0..2 {
-        let seen = JvmProfile::of(&mut known, 20);
-        assert!(seen.refusal(Metric::GarbageCollection).contains("VM thread"));
-        let waits = seen.sum(Metric::Contentions, "waiter", Some("enter"));
-        assert!(waits >= seen.done.waits, "{waits} of {}", seen.done.waits);
-        assert!(seen.sum(Metric::CpuUser, "spinner", None) > 0);
+        let measured = JvmProfile::of(&mut known, 20);
+        assert!(measured.refusal(Metric::GarbageCollection).contains("VM thread"));
+        let waits = measured.sum(Metric::Contentions, "waiter", Some("enter"));
+        assert!(waits >= measured.done.waits, "{waits} of {}", measured.done.waits);
+        assert!(measured.sum(Metric::CpuUser, "spinner", None) > 0);
     }
     let left = std::fs::read_dir("/tmp").unwrap().flatten();
     let ours = format!("syncline-jvm-{}-", std::process::id());
@@ -111,12 +111,12 @@ fn a_collector_in_the_vm_thread_is_reported_and_a_jvm_can_be_profiled_twice() {
 fn a_jvm_without_signals_is_profiled_and_one_that_refuses_is_reported() {
     let _alone = ONE_AT_A_TIME.lock();
     let mut known = JavaProgram::start(&["-Xrs"]);
-    let seen = JvmProfile::of(&mut known, 20);
-    assert!(seen.sum(Metric::CpuUser, "spinner", None) > 0);
+    let measured = JvmProfile::of(&mut known, 20);
+    assert!(measured.sum(Metric::CpuUser, "spinner", None) > 0);
     drop(known);
     let mut known = JavaProgram::start(&["-Xrs", "-XX:+DisableAttachMechanism"]);
-    let seen = JvmProfile::of(&mut known, 1);
-    assert!(seen.refusal(Metric::Wall).contains("DisableAttachMechanism"));
+    let measured = JvmProfile::of(&mut known, 1);
+    assert!(measured.refusal(Metric::Wall).contains("DisableAttachMechanism"));
 }
 
 /// Runs in another test process, because only the environment disables the profiler.
@@ -139,24 +139,24 @@ fn without_the_profiler_the_jvms_own_recorder_is_used() {
 
 fn recorder_alone() {
     let mut known = JavaProgram::start(&COMPILED_ONCE);
-    let seen = JvmProfile::of(&mut known, 150);
-    let sum = |metric, thread, method| seen.sum(metric, thread, method);
-    println!("{:#?}\n{:?}", seen.profile.accounts(), seen.done);
+    let measured = JvmProfile::of(&mut known, 150);
+    let sum = |metric, thread, method| measured.sum(metric, thread, method);
+    println!("{:#?}\n{:?}", measured.profile.accounts(), measured.done);
     let bytes = sum(Metric::AllocatedBytes, "allocator", Some("allocate"));
     println!("{bytes} bytes");
-    assert!(is_about(bytes, seen.done.bytes, 25), "{bytes}");
+    assert!(is_about(bytes, measured.done.bytes, 25), "{bytes}");
     let waits = sum(Metric::Contentions, "waiter", Some("enter"));
     let waited = sum(Metric::ContentionWait, "waiter", Some("enter"));
     println!("{waits} waits, {waited} ns");
-    assert!(is_about(waits, seen.done.waits, 15), "{waits}");
-    assert!(is_about(waited, seen.done.waited_ns, 15), "{waited}");
+    assert!(is_about(waits, measured.done.waits, 15), "{waits}");
+    assert!(is_about(waited, measured.done.waited_ns, 15), "{waited}");
     let sleeps = sum(Metric::Sleeps, "", None);
     println!("{sleeps} sleeps");
-    assert!(is_about(sleeps, seen.done.sleeps, 15), "{sleeps}");
-    assert_eq!(seen.account(Metric::Sleeps).how, Precision::Exact);
+    assert!(is_about(sleeps, measured.done.sleeps, 15), "{sleeps}");
+    assert_eq!(measured.account(Metric::Sleeps).how, Precision::Exact);
 
     // Samples from outside measure processor time, since the JVM names its code.
-    let account = seen.account(Metric::CpuUser);
+    let account = measured.account(Metric::CpuUser);
     assert_eq!(account.collector, "cpu by perf events", "{account:?}");
     let spun = sum(Metric::CpuUser, "spinner", None);
     let named: u64 = ["work", "twice", "once"]
@@ -167,5 +167,5 @@ fn recorder_alone() {
     assert!(spun > 0 && named * 10 > spun * 9, "{named} of {spun}");
 
     let all = [Metric::Wall, Metric::AllocatedObjects];
-    assert!(all.iter().all(|metric| !seen.refusal(*metric).is_empty()));
+    assert!(all.iter().all(|metric| !measured.refusal(*metric).is_empty()));
 }
