@@ -24,7 +24,7 @@ pub(crate) struct PgbenchArgs {
     #[arg(long, value_name = "TARGET")]
     pub(crate) on: Option<String>,
 
-    /// Write the record to this directory
+    /// Directory of the record
     #[arg(long, value_name = "DIR", default_value = "syncline-runs")]
     pub(crate) runs: PathBuf,
 

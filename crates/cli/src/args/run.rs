@@ -126,21 +126,21 @@ pub(crate) struct RunArgs {
     pub(crate) interleave: bool,
 
     /// Also time each operation
-    #[arg(long, help_heading = "What is measured")]
+    #[arg(long, help_heading = "Measurements")]
     pub(crate) operations: bool,
 
     #[command(flatten, next_help_heading = "Measurements")]
     pub(crate) meter: MeterArgs,
 
     /// Measure the profiling overhead before each repetition, alternating with and without profiling
-    #[arg(long, requires = "meter", help_heading = "What is measured")]
+    #[arg(long, requires = "meter", help_heading = "Measurements")]
     pub(crate) meter_overhead: bool,
 
     /// Disk sync rate to compare with: `brief` measures it before and after, `none`, or a probe record
-    #[arg(long, value_name = "LINE", value_parser = clap::value_parser!(LineArg), default_value = "brief", help_heading = "What is measured")]
+    #[arg(long, value_name = "LINE", value_parser = clap::value_parser!(LineArg), default_value = "brief", help_heading = "Measurements")]
     pub(crate) line: LineArg,
 
-    /// Where records go
+    /// Directory of the records
     #[arg(long, value_name = "DIR", default_value = "syncline-runs", help_heading = "Output")]
     pub(crate) runs: PathBuf,
 
@@ -149,7 +149,7 @@ pub(crate) struct RunArgs {
     pub(crate) json: bool,
 }
 
-/// A run that is done again.
+/// Options of a repeated run.
 #[derive(Args, Debug)]
 pub(crate) struct LikeArgs {
     /// Repeat the run of this record (a file or an id): same target, workload, plan and seed
@@ -159,7 +159,7 @@ pub(crate) struct LikeArgs {
     #[command(flatten)]
     pub(crate) meter: MeterTyped,
 
-    /// Where the new record goes
+    /// Directory of the new record
     #[arg(long, value_name = "DIR", default_value = "syncline-runs")]
     pub(crate) runs: PathBuf,
 
