@@ -23,13 +23,13 @@ pub(crate) fn run_again<S: TargetRegistry>(args: &LikeArgs, registry: &S) -> Out
 }
 
 /// The profiling options: those typed, otherwise those of the recorded run.
-fn metered(old: &RunRecord, args: &LikeArgs) -> Result<MeterArgs, CannotRun> {
+fn profiling_options(old: &RunRecord, args: &LikeArgs) -> Result<MeterArgs, CannotRun> {
     let was = old.head.plan.looks_per_s.map(count);
-    let unmetered = |why| {
+    let not_profiled = |why| {
         let record = args.like.display();
         CannotRun(format!("{why}: the run of {record} was not profiled"))
     };
-    let settled = args.meter.with_defaults(was).map_err(unmetered)?;
+    let settled = args.meter.with_defaults(was).map_err(not_profiled)?;
     if settled.map.is_none()
         && let Some(other) = other_map(old)
     {
@@ -84,7 +84,7 @@ fn again(old: &RunRecord, args: &LikeArgs) -> Result<RunArgs, CannotRun> {
         retry_within: plan.retry_within_ns.map(Duration::from_nanos),
         goes_on_after_errors: plan.goes_on_after_errors.unwrap_or(false),
         operations: plan.operations,
-        meter: metered(old, args)?,
+        meter: profiling_options(old, args)?,
         meter_overhead: plan.unmetered_beside.unwrap_or(false),
         sweep: Vec::new(),
         repeat: count(plan.repeat),
