@@ -145,7 +145,7 @@ mod tests {
     use syncline_report::table::Published;
 
     #[test]
-    fn sources_are_called_what_the_report_calls_them() {
+    fn sources_have_the_names_of_the_report() {
         let words: Vec<&str> = Published::ALL.iter().map(|source| source.word()).collect();
         let typed = SourceArg::value_variants().iter().copied();
         let called: Vec<&str> = typed.clone().map(|one| Published::from(one).word()).collect();

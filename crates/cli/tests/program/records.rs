@@ -249,7 +249,7 @@ fn a_comparison_is_written_as_a_page_which_explains_a_refusal() {
 
 // A.D4
 #[test]
-fn a_report_goes_into_what_is_no_file_and_replaces_no_device_and_no_link() {
+fn a_report_is_written_to_devices_and_links_without_replacing_them() {
     let folder = folder();
     assert_eq!(quick_run(folder.path(), "--on null --transactions 10").code, 0);
     let record = records(folder.path()).remove(0);

@@ -228,7 +228,7 @@ mod tests {
     use super::{AttachSocket, Owner, Status};
 
     #[test]
-    fn a_status_says_as_whom_it_runs_and_whether_it_catches_sigquit() {
+    fn a_status_contains_the_user_and_whether_sigquit_is_caught() {
         let text = "Name:\tjava\nPid:\t812\nUid:\t0\t65534\t0\t0\nGid:\t0\t7\t0\t0\nNSpid:\t812\t9\n\
                     SigCgt:\t0000000000000004\n";
         let status = Status::parse(text).unwrap();

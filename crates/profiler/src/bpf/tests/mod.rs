@@ -339,7 +339,7 @@ fn sleep_is_time_off_the_processor_and_a_voluntary_switch() {
 }
 
 #[test]
-fn a_process_is_called_what_it_was_called_at_its_end() {
+fn a_process_has_the_name_it_had_at_its_end() {
     let Some(_alone) = may_load() else {
         return;
     };
