@@ -1,4 +1,5 @@
-//! Ctrl-C and SIGTERM: the first ends a run cleanly with what was measured, the second at once.
+//! Ctrl-C and SIGTERM: the first signal ends a run cleanly with its results so far, the second ends the
+//! program at once.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -7,7 +8,7 @@ use syncline_console::terminal;
 static STOP: AtomicBool = AtomicBool::new(false);
 static INSTALLED: OnceLock<()> = OnceLock::new();
 
-/// The flag that everything long looks at; set by the first signal.
+/// The flag that every long operation polls; the first signal sets it.
 pub(crate) fn stop_flag() -> &'static AtomicBool {
     INSTALLED.get_or_init(|| {
         syncline_stores::wire::interrupt_by(&STOP);
@@ -25,7 +26,7 @@ pub(crate) fn stop_flag() -> &'static AtomicBool {
     &STOP
 }
 
-/// True if a signal has asked to stop.
+/// True after the first signal.
 pub(crate) fn stopped() -> bool {
     STOP.load(Ordering::SeqCst)
 }

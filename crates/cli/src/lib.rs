@@ -1,7 +1,7 @@
 //! The program `syncline`: arguments and wiring.
 //!
-//! [`main`] is the program with its built-in targets. [`main_with`] is the same program with one more
-//! target, `mine`, a store of your own:
+//! [`main`] is the program with its built-in targets. [`main_with`] is the same program with one more target,
+//! `mine`, a store of your own:
 //!
 //! ```no_run
 //! # fn my_store() -> impl syncline_contract::Target { syncline_stores::null::Null::default() }

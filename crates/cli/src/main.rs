@@ -1,4 +1,5 @@
-//! The program `syncline`: everything is in the library, so that a stranger's store can have it too.
+//! The program `syncline`. Everything is in the library, so that a program with a third-party store can use
+//! it too.
 
 use std::process::ExitCode;
 

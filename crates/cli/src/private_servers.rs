@@ -1,8 +1,8 @@
-//! The private servers of this program: started when a target names one, ended with the program.
+//! The private servers of this program: started when a target names one, stopped when the program ends.
 //!
-//! `postgres:private?durability=data` is a URL like any other to a verb; the registry opens in its place
-//! the server that was started for it. One URL has one server, however often it is opened, so that a
-//! line is probed where the server that is measured keeps its log.
+//! To a command, `postgres:private?durability=data` is a URL like any other; the registry opens the server
+//! that was started for it. One URL has one server, however often it is opened, so that the probe measures
+//! the disk on which the measured server keeps its log.
 
 use parking_lot::Mutex;
 use std::collections::BTreeMap;
@@ -10,15 +10,14 @@ use syncline_console::{CannotRun, terminal};
 use syncline_launcher::PrivateServer;
 use syncline_stores::launch_spec;
 
-/// Those that run, by the URL that asked for them.
+/// The running servers, by the URL that requested them.
 #[derive(Debug, Default)]
 pub(crate) struct PrivateServers {
     running: Mutex<BTreeMap<String, PrivateServer>>,
 }
 
 impl PrivateServers {
-    /// The URL to open: the one given, or that of a private server, which is started when it is first
-    /// asked for.
+    /// The URL to open: the given one, or that of a private server, which is started on first use.
     pub(crate) fn resolve(&self, url: &str) -> Result<String, CannotRun> {
         let Some(wanted) = launch_spec(url) else {
             return Ok(url.to_owned());
@@ -39,7 +38,7 @@ impl PrivateServers {
     }
 }
 
-/// What was started, where and as whom.
+/// A sentence about a started server: directory, user, process.
 pub(crate) fn started(private: &PrivateServer) -> String {
     let product = private.product().word();
     let user = private.user().map_or_else(String::new, |user| format!(" as user {user}"));

@@ -1,4 +1,4 @@
-//! The story of the program: parse, do what the verb says, end with its exit code.
+//! Runs the program: parses the command line, runs the command, and returns its exit code.
 
 use crate::args::{self, Verb};
 use crate::commands;
@@ -12,47 +12,49 @@ use syncline_contract::Target;
 /// The program `syncline` with its built-in targets.
 pub fn main() -> ExitCode {
     secrets::hide();
-    story(&BuiltIn::default())
+    run_program(&BuiltIn::default())
 }
 
-/// The same program with one more target, which `--on NAME` names: every workload, probe, report and
-/// meter works on it as on a built-in one.
+/// The same program with one more target, available as `--on NAME`: every workload, probe, report and meter
+/// works on it as on a built-in target.
 #[allow(clippy::needless_pass_by_value, reason = "the store ends with the program")]
 pub fn main_with<T: Target>(name: &str, store: T) -> ExitCode {
     secrets::hide();
-    story(&WithThirdParty { name, store: &store, privates: PrivateServers::default() })
+    run_program(&WithThirdParty { name, store: &store, private_servers: PrivateServers::default() })
 }
 
-/// A child of a verification speaks to its parent only, and ends as that wants it.
-fn story<S: TargetRegistry>(shelf: &S) -> ExitCode {
+/// Runs the parsed command; a child process of a verification reports to its parent only.
+fn run_program<S: TargetRegistry>(registry: &S) -> ExitCode {
     match args::parse() {
         Verb::VerifyChild => syncline_verify::durability::child(),
-        verb => end(perform(verb, shelf)),
+        verb => exit_code(perform(verb, registry)),
     }
 }
 
-fn perform<S: TargetRegistry>(verb: Verb, shelf: &S) -> Outcome {
+fn perform<S: TargetRegistry>(verb: Verb, registry: &S) -> Outcome {
     match verb {
-        Verb::Survey(args) => commands::survey(&args, shelf),
+        Verb::Survey(args) => commands::survey(&args, registry),
         Verb::Probe(args) => commands::probe(&args),
         Verb::Model(args) => commands::model(&args),
-        Verb::Run { workload, options, args } => commands::run(&workload, &options, &args, shelf),
-        Verb::RunAgain(args) => commands::run_again(&args, shelf),
-        Verb::Verify(args) => commands::verify(&args, shelf),
-        Verb::VerifyChild => unreachable!("a child has its own end"),
+        Verb::Run { workload, options, args } => {
+            commands::run(&workload, &options, &args, registry)
+        }
+        Verb::RunAgain(args) => commands::run_again(&args, registry),
+        Verb::Verify(args) => commands::verify(&args, registry),
+        Verb::VerifyChild => unreachable!("children are handled before this"),
         Verb::Show(args) => commands::show(&args),
         Verb::Compare(args) => commands::compare(&args),
-        Verb::List(args) => commands::list(&args, shelf),
-        Verb::Observe(args) => commands::observe(&args, shelf),
-        Verb::Clean(args) => commands::clean(&args, shelf),
+        Verb::List(args) => commands::list(&args, registry),
+        Verb::Observe(args) => commands::observe(&args, registry),
+        Verb::Clean(args) => commands::clean(&args, registry),
         Verb::Private(args) => commands::private(&args),
-        Verb::Compat(command) => commands::compat(&command, shelf),
+        Verb::Compat(command) => commands::compat(&command, registry),
         Verb::Completions(args) => commands::completions(&args),
         Verb::Manual(args) => commands::manual(&args),
     }
 }
 
-fn end(outcome: Outcome) -> ExitCode {
+fn exit_code(outcome: Outcome) -> ExitCode {
     match outcome {
         Ok(verdict) => verdict.code(),
         Err(why) => {

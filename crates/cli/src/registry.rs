@@ -1,7 +1,7 @@
-//! The targets that a verb can open by name: the built-in ones, and a stranger's own beside them.
+//! The targets that a command can open by name: the built-in ones, and optionally a third-party store.
 //!
-//! The verbs are generic over a registry, hence over one target type, so that the program is compiled
-//! once with the enum of built-in targets, and a stranger's program once with its own store added.
+//! The commands are generic over a registry, and so over one target type: the program is compiled once with
+//! the enum of built-in targets, and a third-party program once with its own store added.
 
 use crate::interrupt;
 use crate::private_servers::PrivateServers;
@@ -16,18 +16,18 @@ use syncline_contract::{
 use syncline_instrument::Nanos;
 use syncline_stores::AnyTarget;
 
-/// Where a verb takes its targets from.
+/// Opens the targets of a command.
 pub(crate) trait TargetRegistry: Sync {
-    /// The type of all of them.
+    /// The type of all targets.
     type Target: Benchmark;
 
-    /// Opens a target by URL or name; touches nothing.
+    /// Opens a target by URL or name, without connecting to it.
     fn open(&self, url: &str) -> Result<Self::Target, CannotRun>;
 
-    /// Opens a target that is to be measured and asks it what it is, so that what it refuses shows before
-    /// anything runs.
-    fn meet(&self, url: &str) -> Result<Self::Target, CannotRun> {
-        // A server that says nothing is left at the first Ctrl-C.
+    /// Opens a target to be measured and runs its preflight check, so that a refusal shows before anything
+    /// runs.
+    fn open_checked(&self, url: &str) -> Result<Self::Target, CannotRun> {
+        // Ctrl-C must work at once while a server does not answer.
         interrupt::stop_flag();
         let target = self.open(url)?;
         syncline_runner::ask(target.meet())?;
@@ -37,21 +37,21 @@ pub(crate) trait TargetRegistry: Sync {
         Ok(target)
     }
 
-    /// The name of the stranger's own store, if there is one.
+    /// The name of the third-party store, if there is one.
     fn own(&self) -> Option<&str>;
 }
 
 /// The built-in targets.
 #[derive(Debug, Default)]
 pub(crate) struct BuiltIn {
-    privates: PrivateServers,
+    private_servers: PrivateServers,
 }
 
 impl TargetRegistry for BuiltIn {
     type Target = AnyTarget;
 
     fn open(&self, url: &str) -> Result<AnyTarget, CannotRun> {
-        AnyTarget::open(&self.privates.resolve(url)?).map_err(CannotRun::because)
+        AnyTarget::open(&self.private_servers.resolve(url)?).map_err(CannotRun::because)
     }
 
     fn own(&self) -> Option<&str> {
@@ -59,12 +59,12 @@ impl TargetRegistry for BuiltIn {
     }
 }
 
-/// The built-in targets, and one more by its name.
+/// The built-in targets and one third-party store.
 #[derive(Debug)]
 pub(crate) struct WithThirdParty<'a, T> {
     pub(crate) name: &'a str,
     pub(crate) store: &'a T,
-    pub(crate) privates: PrivateServers,
+    pub(crate) private_servers: PrivateServers,
 }
 
 impl<'a, T: Target> TargetRegistry for WithThirdParty<'a, T> {
@@ -74,7 +74,7 @@ impl<'a, T: Target> TargetRegistry for WithThirdParty<'a, T> {
         if url == self.name {
             return Ok(EitherTarget::Own(self.store));
         }
-        AnyTarget::open(&self.privates.resolve(url)?)
+        AnyTarget::open(&self.private_servers.resolve(url)?)
             .map(|target| EitherTarget::BuiltIn(Box::new(target)))
             .map_err(CannotRun::because)
     }
@@ -84,14 +84,14 @@ impl<'a, T: Target> TargetRegistry for WithThirdParty<'a, T> {
     }
 }
 
-/// A stranger's own target, or a built-in one.
+/// A third-party target, or a built-in one.
 #[derive(Debug)]
 pub(crate) enum EitherTarget<'a, T> {
     Own(&'a T),
     BuiltIn(Box<AnyTarget>),
 }
 
-/// A part that belongs to one or the other: its session, its worker part.
+/// A session or worker part of either target.
 #[derive(Debug)]
 pub(crate) enum EitherPart<A, B> {
     Own(A),

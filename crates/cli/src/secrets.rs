@@ -1,10 +1,10 @@
-//! Passwords leave the command line before anything else happens.
+//! Removes passwords from the command line before anything else happens.
 //!
-//! Whoever may list processes reads command lines, but not the environment of another user's. So a
-//! password in a URL, or behind an option such as `--mysql-password=`, moves into a variable of our
-//! environment, `${SYNCLINE_PASSWORD_1}` takes its place, and the program runs itself again with that
-//! command line. For the moment before it was to be read: `password-file=`, the product's own variable or
-//! `${NAME}` never show it.
+//! Other users can read command lines in the process list, but not the environment. So a password in a URL,
+//! or after an option such as `--mysql-password=`, moves into an environment variable,
+//! `${SYNCLINE_PASSWORD_1}` replaces it, and the program executes itself again with that command line. Until
+//! then the password was visible for a moment; `password-file=`, the product's own variable and `${NAME}`
+//! never show it.
 
 use std::ops::Range;
 use std::os::unix::process::CommandExt;
@@ -13,10 +13,10 @@ use syncline_console::terminal;
 use syncline_stores::libpq;
 use syncline_stores::server::{names_server, shown, without_secrets};
 
-/// How the name of a variable of ours begins.
-const OURS: &str = "${SYNCLINE_PASSWORD_";
+/// The beginning of the names of our own variables.
+const OWN_VARIABLE: &str = "${SYNCLINE_PASSWORD_";
 
-/// Runs the program again without passwords in its command line; returns if there were none.
+/// Executes the program again without passwords in its command line; returns if there were none.
 pub(crate) fn hide() {
     let mut taken = Vec::new();
     let mut arguments = Vec::new();
@@ -64,12 +64,12 @@ pub(crate) fn hide() {
     again.args(arguments.iter().skip(1)).envs(taken);
     let error = again.exec();
     terminal::warn(&format!(
-        "the password stays visible in the process list, since the program cannot run itself again \
-         ({error}): give it by password-file= or by the environment"
+        "the password stays visible in the process list, because the program cannot execute itself again \
+         ({error}): use password-file= or an environment variable"
     ));
 }
 
-/// A connection string of libpq's with a password that is typed, and what is before it in its word.
+/// The part of an argument that is a libpq connection string with a password, and the text before it.
 fn conninfo(argument: &str) -> Option<(&str, &str)> {
     let begin = match argument.strip_prefix("--") {
         Some(long) => argument.len() - long.split_once('=')?.1.len(),
@@ -81,32 +81,32 @@ fn conninfo(argument: &str) -> Option<(&str, &str)> {
     let secrets = libpq::secrets(string);
     let is_typed = |secret: &Range<usize>| {
         let value = &string[secret.clone()];
-        !value.is_empty() && !value.starts_with(OURS)
+        !value.is_empty() && !value.starts_with(OWN_VARIABLE)
     };
-    // A property or an option of another program's may be named like a password; it is one pair.
+    // A property or option of another program may be named like a password; that is a single pair.
     let several = string.split('=').nth(2).is_some() || string.trim_start().starts_with("password");
     (several && !names_server(string) && secrets.iter().any(is_typed)).then_some((before, string))
 }
 
-/// The text of a value in a connection string, without its quotes and backslashes.
+/// The value of a connection string's field, without quotes and backslashes.
 fn plain(value: &str) -> String {
     let inner =
         value.strip_prefix('\'').map_or(value, |inner| inner.strip_suffix('\'').unwrap_or(inner));
     libpq::unescaped(inner)
 }
 
-/// Of `--mysql-password=SECRET` the option and the password, unless a name of ours stands in its place.
+/// The option and the password of `--mysql-password=SECRET`, unless one of our variables has replaced it.
 fn option_password(argument: &str) -> Option<(&str, &str)> {
     let (option, value) = argument.split_once('=')?;
     let name = option.to_ascii_lowercase();
     let is_secret = ["password", "passwd", "pwd"].iter().any(|word| name.ends_with(word));
-    let is_typed = !value.is_empty() && !value.starts_with(OURS);
+    let is_typed = !value.is_empty() && !value.starts_with(OWN_VARIABLE);
     (is_secret && is_typed && !names_server(option)).then_some((option, value))
 }
 
-/// The command line as records keep it.
+/// The command line as records store it.
 pub(crate) fn command_line() -> String {
-    // What is no text, such as a file's name, is shown as text as far as it can be.
+    // An argument that is not valid text, such as a file name, is shown as closely as possible.
     let arguments = std::env::args_os();
     let shown = arguments.map(|argument| {
         let argument = argument.to_string_lossy().into_owned();
@@ -132,7 +132,7 @@ mod tests {
 
     /// A.E8: connection strings are words of the command line, too.
     #[test]
-    fn a_password_in_a_connection_string_is_found_in_its_word() {
+    fn a_password_in_a_connection_string_is_found_in_its_argument() {
         for (word, before) in [
             ("host=db password=secret", ""),
             ("password=secret", ""),

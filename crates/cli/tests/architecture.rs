@@ -1,14 +1,14 @@
-//! The architecture, as a test: the dependencies between crates, the files that may hold `unsafe`, banned
-//! words, file heads, links of the documents.
+//! Tests of the architecture: the dependencies between crates, the files that may contain `unsafe`, banned
+//! words, file heads, and links of the documents.
 //!
-//! Each message names the file, the rule and the way out. A rule that is wrong is changed here, with
-//! its reason in `docs/decisions/`; it is not worked around.
+//! Each message names the file, the rule and the remedy. A wrong rule is changed here, with its reason in
+//! `docs/decisions/`; it is not worked around.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The dependencies of each crate on others of the workspace: exactly these, each of them used.
+/// The dependencies of each crate on others of the workspace: exactly these, and each of them is used.
 const DEPENDENCIES: &[(&str, &[&str])] = &[
     ("instrument", &[]),
     ("vfs", &[]),
@@ -68,7 +68,7 @@ const DEPENDENCIES: &[(&str, &[&str])] = &[
     ),
 ];
 
-/// The files that may hold `unsafe`, each for one kind of reason.
+/// The files that may contain `unsafe`, each for one kind of reason.
 const UNSAFE: &[&str] = &[
     "crates/vfs/src/real/file_range.rs",
     "crates/vfs/src/real/uring.rs",
@@ -91,7 +91,7 @@ const UNSAFE: &[&str] = &[
     "crates/stores/tests/postgres/allocations.rs",
 ];
 
-/// The folders of the runner, each of which imports only those before it. Files beside them belong to all.
+/// The folders of the runner, each of which imports only those before it. Files outside them belong to all.
 const RUNNER_LAYERS: &[&str] = &["account", "drive", "coordinate"];
 
 /// Words that code, messages and documents do not use, with what to say instead.
@@ -101,7 +101,7 @@ const BANNED: &[(&str, &str)] = &[
     ("tpmC", "say new-orders/min"),
     ("tpsA", "say transactions/s, derived from TPC-A"),
     ("tpsB", "say transactions/s, derived from TPC-B"),
-    ("FIXME", "mend it, or open an issue"),
+    ("FIXME", "fix it, or open an issue"),
 ];
 
 /// Private words of early versions, with the standard term. Documents use none of them outside of code;
@@ -157,7 +157,7 @@ fn crates_have_the_listed_dependencies_and_use_each_of_them() {
             let path = format!("syncline_{on}");
             assert!(
                 texts.iter().any(|(_, text)| code_lines(text).any(|line| line.contains(&path))),
-                "crates/{name} depends on {on} and does not use it: remove the dependency"
+                "crates/{name} depends on {on} but does not use it: remove the dependency"
             );
         }
     }
@@ -170,21 +170,24 @@ fn folders_of_the_runner_import_downward() {
     for (layer, folder) in RUNNER_LAYERS.iter().enumerate() {
         let below = |path: &str| path.starts_with(&format!("crates/runner/src/{folder}/"));
         let files: Vec<_> = texts.iter().filter(|(path, _)| below(path)).collect();
-        assert!(!files.is_empty(), "crates/runner/src/{folder} has no file: change RUNNER_LAYERS");
+        assert!(!files.is_empty(), "crates/runner/src/{folder} has no files: change RUNNER_LAYERS");
         for (path, text) in files {
             for above in &RUNNER_LAYERS[layer + 1..] {
                 assert!(
                     !crate_paths(text).contains(*above),
-                    "{path} imports {above}: move what it needs down into {folder}, or the file up"
+                    "{path} imports {above}: move what it uses down into {folder}, or the file up"
                 );
             }
         }
     }
     for (path, text) in texts {
-        let beside = !RUNNER_LAYERS.iter().any(|folder| path.contains(&format!("/{folder}/")));
+        let is_outside = !RUNNER_LAYERS.iter().any(|folder| path.contains(&format!("/{folder}/")));
         let imported = crate_paths(&text);
         let layer = RUNNER_LAYERS.iter().find(|folder| imported.contains(**folder));
-        assert!(!beside || layer.is_none(), "{path} belongs to all layers and imports {layer:?}");
+        assert!(
+            !is_outside || layer.is_none(),
+            "{path} belongs to all layers and imports {layer:?}"
+        );
     }
 }
 
@@ -239,7 +242,7 @@ fn crate_paths(text: &str) -> BTreeSet<String> {
     found
 }
 
-/// The engine's layers: the errors and the log are below the transactions.
+/// The layers of the engine: the errors and the log are below the transactions.
 #[test]
 fn errors_and_the_log_of_the_engine_know_no_transactions() {
     let engine = root().join("crates/engine/src");
@@ -252,14 +255,14 @@ fn errors_and_the_log_of_the_engine_know_no_transactions() {
     }
     for (path, text) in texts {
         let is_above = crate_paths(&text).contains("txn");
-        assert!(!is_above, "{path} imports `txn`, which is above it: move what it needs below");
+        assert!(!is_above, "{path} imports `txn`, which is above it: move what it uses below");
     }
 }
 
-/// B.F14, B.F9: a question with a default answer that a wrapper does not hand on is answered for every store
-/// behind it, wrongly and in silence.
+/// B.F14, B.F9: a method with a default answer that a wrapper does not forward would silently answer wrongly
+/// for every store behind it.
 #[test]
-fn wrappers_of_targets_hand_on_every_question() {
+fn wrappers_of_targets_forward_every_method() {
     let asked = functions("crates/contract/src/target.rs", "pub trait Target");
     assert!(asked.len() > 20, "{asked:?}");
     for (path, begins) in [
@@ -268,11 +271,11 @@ fn wrappers_of_targets_hand_on_every_question() {
     ] {
         let handed_on = functions(path, begins);
         let missing: Vec<_> = asked.difference(&handed_on).collect();
-        assert!(missing.is_empty(), "{path} does not hand on {missing:?}");
+        assert!(missing.is_empty(), "{path} does not forward {missing:?}");
     }
 }
 
-/// The files of `crates/stores/src` that know every store; all others belong to one store or to none.
+/// The files of `crates/stores/src` that know every store; every other file belongs to one store or to none.
 const KNOW_EVERY_STORE: &[&str] = &["any_target.rs", "lib.rs", "private_url.rs", "registry.rs"];
 
 #[test]
@@ -291,7 +294,7 @@ fn no_store_knows_the_sum_of_all_stores() {
     }
 }
 
-/// The names of the functions in a block of a file, which ends with the line that closes it.
+/// The names of the functions in a block of a file, up to the line that closes it.
 fn functions(path: &str, begins: &str) -> BTreeSet<String> {
     let text = fs::read_to_string(root().join(path)).expect("a file of the workspace");
     let start = text.find(begins).unwrap_or_else(|| panic!("{path} has no {begins}"));
@@ -315,24 +318,24 @@ fn dependencies_are_read_from_the_manifest_without_those_of_tests() {
 }
 
 #[test]
-fn unsafe_stands_only_where_it_is_listed() {
+fn unsafe_is_only_in_listed_files() {
     for (path, text) in sources() {
         let holds =
             code_lines(&text).any(|line| line.contains("unsafe ") || line.contains("unsafe{"));
         let listed = UNSAFE.contains(&path.as_str());
-        assert!(!holds || listed, "{path} holds `unsafe`: move it into a listed file");
+        assert!(!holds || listed, "{path} contains `unsafe`: move it into a listed file");
         assert!(
             holds || !listed,
-            "{path} is listed for `unsafe` and holds none: take it off UNSAFE"
+            "{path} is listed for `unsafe` but contains none: remove it from UNSAFE"
         );
     }
     for listed in UNSAFE {
-        assert!(root().join(listed).exists(), "{listed} is listed for `unsafe` and does not exist");
+        assert!(root().join(listed).exists(), "{listed} is listed for `unsafe` but does not exist");
     }
 }
 
 #[test]
-fn every_file_opens_with_what_it_is() {
+fn every_file_begins_with_a_description() {
     for (path, text) in sources() {
         let opens = text.lines().next().is_some_and(|line| line.starts_with("//! "));
         assert!(opens, "{path}: the first line must say what the file is, with `//!`");
@@ -351,13 +354,13 @@ fn lib_rs_and_mod_rs_hold_no_items() {
         let test = path.contains("/tests/");
         assert!(
             !is_root || test || !holds,
-            "{path}: lib.rs and mod.rs hold documentation, `mod` and `use`"
+            "{path}: lib.rs and mod.rs contain only documentation, `mod` and `use`"
         );
     }
 }
 
 #[test]
-fn lines_are_short_and_hold_no_banned_word() {
+fn lines_are_short_and_contain_no_banned_word() {
     let mut texts = sources();
     texts.extend(documents());
     for (path, text) in texts {
@@ -375,10 +378,13 @@ fn lines_are_short_and_hold_no_banned_word() {
                 "{place}: a comment longer than 110 characters"
             );
             for (word, instead) in BANNED {
-                assert!(!line.contains(word), "{place}: we do not say \"{word}\": {instead}");
+                assert!(!line.contains(word), "{place}: do not use \"{word}\": {instead}");
             }
         }
-        assert!(text.ends_with('\n') && !text.ends_with("\n\n"), "{path}: ends in one newline");
+        assert!(
+            text.ends_with('\n') && !text.ends_with("\n\n"),
+            "{path}: must end in exactly one newline"
+        );
     }
 }
 
@@ -398,7 +404,7 @@ fn documents_use_the_standard_terms() {
             for (word, instead) in BANNED_IN_DOCUMENTS {
                 assert!(
                     !words.contains(&format!(" {word} ")),
-                    "{path}: \"{word}\" is a private word: say {instead}: {line}"
+                    "{path}: \"{word}\" is a private word: use {instead}: {line}"
                 );
             }
         }
@@ -409,10 +415,10 @@ fn documents_use_the_standard_terms() {
 fn documents_have_one_title_and_no_dead_links() {
     for (path, text) in documents() {
         let titles = outside_code(&text).filter(|line| line.starts_with("# ")).count();
-        assert_eq!(titles, 1, "{path}: one title a document");
+        assert_eq!(titles, 1, "{path}: a document has one title");
         let folder = root().join(&path).parent().map(Path::to_owned).unwrap_or_default();
         for link in links(&text) {
-            assert!(folder.join(&link).exists(), "{path}: the link {link} leads nowhere");
+            assert!(folder.join(&link).exists(), "{path}: the link {link} is broken");
         }
     }
 }
@@ -438,7 +444,7 @@ fn every_test_that_the_page_on_security_names_exists() {
                     before.trim_end().rsplit('\n').take(2).any(|line| line.trim() == "#[test]")
                 })
         });
-        assert!(found, "docs/security.md names {test}, which is no test");
+        assert!(found, "docs/security.md names {test}, which is not a test");
     }
 }
 
@@ -469,8 +475,8 @@ fn dependencies(name: &str) -> Vec<String> {
     dependencies_in(&fs::read_to_string(manifest).expect("every crate has a manifest"))
 }
 
-/// The crates of the workspace named in `[dependencies]`. Tests may use any crate below them, so
-/// dev-dependencies do not count.
+/// The workspace crates in `[dependencies]`. Dev-dependencies do not count, since tests may use any crate
+/// below them.
 fn dependencies_in(manifest: &str) -> Vec<String> {
     let mut section = "";
     let mut found = Vec::new();

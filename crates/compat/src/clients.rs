@@ -1,9 +1,9 @@
-//! How many clients there may be: looked at before a door keeps anything a client.
+//! Checks the number of clients before a command allocates anything per client.
 
 use syncline_console::CannotRun;
 use syncline_runner::CLIENTS_MAX;
 
-/// That many clients, if a run may have them; `flag` is where the number was typed.
+/// The number as given to `flag`, if a run may have that many clients.
 pub(super) fn clients(flag: &str, typed: u64) -> Result<usize, CannotRun> {
     let count = usize::try_from(typed).ok();
     let count = count.filter(|count| *count <= CLIENTS_MAX);

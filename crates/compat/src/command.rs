@@ -1,4 +1,4 @@
-//! The three commands: their definitions for the program's command line, and what runs each.
+//! The three commands: their definitions for the program's command line, and their execution.
 
 use crate::laboratory::Laboratory;
 use crate::pgbench::pgbench;
@@ -31,7 +31,7 @@ impl CompatCommand {
         ]
     }
 
-    /// The command of this name as it was parsed; none if no tool has the name.
+    /// The parsed command of this name; none if no tool has the name.
     pub fn from_matches(name: &str, matches: &ArgMatches) -> Option<Result<CompatCommand, Error>> {
         let parsed = match name {
             "ycsb" => YcsbArgs::from_arg_matches(matches).map(Parsed::Ycsb),
@@ -42,7 +42,7 @@ impl CompatCommand {
         Some(parsed.map(CompatCommand))
     }
 
-    /// Does what the command line says.
+    /// Runs the command line.
     pub fn run<L: Laboratory>(&self, laboratory: &L) -> Outcome {
         match &self.0 {
             Parsed::Ycsb(args) => ycsb(args, laboratory),

@@ -1,14 +1,14 @@
-//! The form of Java's property files: a key and a value a line.
+//! The format of Java's property files: one key and value per line.
 //!
 //! ```text
-//! # or ! opens a comment
+//! # or ! begins a comment
 //! key=value      key: value      key value
-//! a backslash at the end goes on \
-//!     in the next line, whose leading space is dropped
-//! \t \n \r \f \uXXXX and \ before any other sign are escapes
+//! a backslash at the end continues \
+//!     on the next line, without its leading space
+//! \t \n \r \f \uXXXX and \ before any other character are escapes
 //! ```
 
-/// The pairs of a text, in order; a key may stand twice.
+/// The pairs of a text, in order; a key may occur twice.
 pub(super) fn pairs(text: &str) -> Vec<(String, String)> {
     let mut pairs = Vec::new();
     let mut lines = text.lines();
@@ -18,7 +18,7 @@ pub(super) fn pairs(text: &str) -> Vec<(String, String)> {
             continue;
         }
         let mut whole = line.to_owned();
-        while goes_on(&whole) {
+        while is_continued(&whole) {
             whole.pop();
             let Some(next) = lines.next() else { break };
             whole.push_str(next.trim_start());
@@ -29,7 +29,7 @@ pub(super) fn pairs(text: &str) -> Vec<(String, String)> {
 }
 
 /// True if a line ends in an odd number of backslashes.
-fn goes_on(line: &str) -> bool {
+fn is_continued(line: &str) -> bool {
     line.bytes().rev().take_while(|byte| *byte == b'\\').count() % 2 == 1
 }
 

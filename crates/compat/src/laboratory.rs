@@ -1,5 +1,5 @@
-//! What a command here needs of the program that runs it: stores by name, the program's own run, and what it
-//! writes into every record.
+//! What the commands here require of the program that runs them: stores by name, the program's own run, and
+//! the facts that every record holds.
 
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
@@ -11,16 +11,16 @@ use syncline_runner::record::RunInputs;
 use syncline_runner::{RunPlan, TransactionListener};
 use syncline_workloads::AnyWorkload;
 
-/// The program, as its commands of other tools see it.
+/// The program that runs the commands.
 pub trait Laboratory {
     /// The type of all targets.
     type Target: Benchmark;
 
-    /// Opens a target by URL or name; touches nothing.
+    /// Opens a target by URL or name, without connecting to it.
     fn open(&self, url: &str) -> Result<Self::Target, CannotRun>;
 
-    /// Opens a target that is to be measured and checks that it can be.
-    fn meet(&self, url: &str) -> Result<Self::Target, CannotRun>;
+    /// Opens a target to be measured and runs its preflight check.
+    fn open_checked(&self, url: &str) -> Result<Self::Target, CannotRun>;
 
     /// The name of the user's own store, if the program has one.
     fn own(&self) -> Option<&str>;
@@ -28,16 +28,16 @@ pub trait Laboratory {
     /// The flag that a signal sets to end a run.
     fn stop_flag(&self) -> &'static AtomicBool;
 
-    /// What the record of one run on a target is made with; without a map and a sync line.
+    /// The inputs for the record of one run on a target, without a map and a sync line.
     fn record_inputs(&self, url: &str, log_place: &LogLocation) -> RunInputs;
 
-    /// Prints what a record complains about, and returns what that means for the exit code.
-    fn judge(&self, record: &RunRecord) -> Verdict;
+    /// Prints the errors of a run's record, and returns the verdict for the exit code.
+    fn report_verdict(&self, record: &RunRecord) -> Verdict;
 
     /// Prints what a run of a workload on a target would do.
     fn dry_run(&self, workload: &AnyWorkload, clients: usize, url: &str) -> Outcome;
 
-    /// Runs as `syncline run` does, sync lines and calibration included. `show` prints the records.
+    /// Runs like `syncline run`, including sync lines and calibration. `show` prints the records.
     fn run(
         &self,
         request: RunRequest,
@@ -49,18 +49,18 @@ pub trait Laboratory {
 /// A run of one workload on one target.
 #[derive(Debug)]
 pub struct RunRequest {
-    /// What runs.
+    /// The workload.
     pub workload: AnyWorkload,
-    /// How it runs.
+    /// The plan.
     pub plan: RunPlan,
     /// The target's URL.
     pub url: String,
-    /// The map of a profiled run.
+    /// The profiling options.
     pub meter: MeterArgs,
     /// The sync line to compare with.
     pub line: LineArg,
-    /// The folder for the record.
+    /// The directory of the record.
     pub runs: PathBuf,
-    /// Print what it would do, and change nothing.
+    /// Print what the run would do, and change nothing.
     pub dry_run: bool,
 }

@@ -1,24 +1,24 @@
-//! The environment that libpq reads, for the doors of tools that connect by it.
+//! The environment that libpq reads, for the commands of tools that connect with libpq.
 //!
-//! A variable is used, refused by its name, or warned of; what is said otherwise outweighs it. The password's
-//! variables are read by the target, so that no password is in a URL.
+//! A variable is used, refused by name, or ignored with a warning; a value on the command line takes
+//! precedence. The target itself reads the password's variables, so that no URL contains a password.
 
 use std::path::Path;
 use syncline_console::CannotRun;
 use syncline_stores::libpq::{ENVIRONMENT, Effect, PARAMETERS};
 
-/// Those that the target reads itself, so that no password stands in a URL.
+/// Parameters that the target reads itself, so that no URL contains a password.
 const READ_THERE: [&str; 3] = ["password", "passfile", "service"];
 
-/// Variables that set something of a session, and the server's name of it.
+/// Variables that set a session parameter, with the server's name for it.
 const OF_SESSION: [(&str, &str); 3] =
     [("PGDATESTYLE", "datestyle"), ("PGTZ", "timezone"), ("PGGEQO", "geqo")];
 
-/// What stands outside the command line.
+/// The environment outside the command line.
 pub(super) struct LibpqEnvironment<V, E> {
-    /// A variable of the environment.
+    /// Looks up an environment variable.
     pub(super) variable: V,
-    /// Whether a file is there.
+    /// True if a file exists.
     pub(super) exists: E,
 }
 
@@ -28,7 +28,7 @@ pub(super) fn last<'p>(pairs: &'p [(String, String)], wanted: &str) -> Option<&'
     found.map(|(_, value)| value.as_str())
 }
 
-/// What of libpq's environment a URL of --on leaves aside, in sentences.
+/// Warnings for the variables of libpq that a URL of --on overrides.
 pub(super) fn unread(url: &str, variable: impl Fn(&str) -> Option<String>) -> Vec<String> {
     if !url.starts_with("postgres") || url.starts_with("postgres:private") {
         return Vec::new();
@@ -37,10 +37,11 @@ pub(super) fn unread(url: &str, variable: impl Fn(&str) -> Option<String>) -> Ve
     let unread = unread.filter_map(|one| one.variable);
     let unread = unread.chain(OF_SESSION.iter().map(|(name, _)| *name));
     let set = unread.filter(|name| variable(name).is_some_and(|value| !value.is_empty()));
-    set.map(|name| format!("{name} is not read beside --on: say it in the URL")).collect()
+    set.map(|name| format!("{name} is ignored because --on is given: set it in the URL")).collect()
 }
 
-/// Adds what the environment says and nothing else does. Warns of, or refuses, by the variable's name.
+/// Adds the parameters that only the environment sets. Warns about or refuses the others, by the variable's
+/// name.
 pub(super) fn environment(
     pairs: &mut Vec<(String, String)>,
     variable: &impl Fn(&str) -> Option<String>,
@@ -50,8 +51,8 @@ pub(super) fn environment(
     let parameters = parameters.filter_map(|one| Some((one.variable?, Some(one.name), one.effect)));
     let others = ENVIRONMENT.iter().map(|one| (one.name, None, one.effect));
     for (name, parameter, effect) in parameters.chain(others) {
-        let said = parameter.and_then(|parameter| last(pairs, parameter));
-        let Some(value) = variable(name).filter(|_| said.is_none()) else {
+        let already_set = parameter.and_then(|parameter| last(pairs, parameter));
+        let Some(value) = variable(name).filter(|_| already_set.is_none()) else {
             continue;
         };
         match (effect, parameter) {
@@ -66,14 +67,14 @@ pub(super) fn environment(
                 return Err(CannotRun(format!("{name} is set, and {why}: unset it")));
             }
             (Effect::Ignored(why), _) => {
-                warnings.push(format!("{name} means nothing here: {why}"));
+                warnings.push(format!("{name} has no effect here: {why}"));
             }
         }
     }
     Ok(warnings)
 }
 
-/// What the environment sets of a session goes before what the user sets by options.
+/// Puts the session parameters of the environment before the user's own options.
 pub(super) fn of_session(
     pairs: &mut Vec<(String, String)>,
     variable: &impl Fn(&str) -> Option<String>,
@@ -91,7 +92,7 @@ pub(super) fn of_session(
     }
 }
 
-/// The roots in the user's home, to which libpq holds certificates where they are there.
+/// The root certificates in the user's home, with which libpq verifies servers if the file exists.
 pub(super) fn roots<V, E>(
     pairs: &[(String, String)],
     outside: &LibpqEnvironment<V, E>,
@@ -100,8 +101,8 @@ where
     V: Fn(&str) -> Option<String>,
     E: Fn(&Path) -> bool,
 {
-    let asks = matches!(last(pairs, "sslmode"), Some("require" | "verify-ca" | "verify-full"));
-    if !asks || last(pairs, "sslrootcert").is_some() {
+    let verifies = matches!(last(pairs, "sslmode"), Some("require" | "verify-ca" | "verify-full"));
+    if !verifies || last(pairs, "sslrootcert").is_some() {
         return None;
     }
     let file = Path::new(&(outside.variable)("HOME")?).join(".postgresql/root.crt");

@@ -1,13 +1,13 @@
-//! `syncline pgbench`: pgbench's flags as a run of the workload "script", and its summary of it.
+//! `syncline pgbench`: runs pgbench's options as the workload "script", and prints pgbench's summary.
 //!
-//! A target whose tables can stay is used as pgbench uses a database: `-i` makes the tables, later runs
-//! take what they find, at the scale that it has, and leave it; what the balances of built-in scripts have
-//! grown by is checked. Without `-i` no table is made there. Tables that are the user's own, such as those of
-//! the real `pgbench -i`, are used as they are (`pgbench_tables.rs`). Scripts that name none of pgbench's
-//! tables run in whatever is there. A bare target is made, filled, checked and removed with the run.
+//! A target whose tables can stay is used as pgbench uses a database: `-i` creates the tables, and later runs
+//! use the existing tables at their scale and keep them; the growth of the built-in scripts' balances is
+//! checked. Without `-i` no tables are created there. The user's own tables, such as those of the real
+//! `pgbench -i`, are used as they are (`pgbench_tables.rs`). Scripts that do not name pgbench's tables run on
+//! whatever exists. On a target without a path, tables are created, filled, checked and removed with the run.
 //!
-//! Exit codes are the program's: 2 where pgbench has 1 (nothing was measured), 1 where pgbench has 2
-//! (the run broke off; what was measured is printed).
+//! Exit codes are Syncline's: 2 where pgbench has 1 (nothing was measured), 1 where pgbench has 2 (the run
+//! was aborted; the results so far are printed).
 
 use super::clients::clients;
 use super::libpq_environment::{LibpqEnvironment, unread};
@@ -29,7 +29,7 @@ use syncline_stores::server::shown;
 use syncline_workloads::AnyWorkload;
 use syncline_workloads::script::{BUILTINS, Builtin, Scripts, as_item};
 
-/// Runs what pgbench would.
+/// Runs the command line.
 pub(crate) fn pgbench<L: Laboratory>(args: &PgbenchArgs, laboratory: &L) -> Outcome {
     if let Some(name) = &args.show_script {
         let script = Builtin::named(name)?;
@@ -52,35 +52,36 @@ pub(crate) fn pgbench<L: Laboratory>(args: &PgbenchArgs, laboratory: &L) -> Outc
     if args.on.is_some() && by_flags {
         return Err(CannotRun::because(
             "--on and pgbench's flags of a server (-h, -p, -U, -d, a database's name) both name the store: \
-             say one of them",
+             use only one of them",
         ));
     }
-    // A program's own store is meant where nothing on the command line names another.
+    // The program's own store is used if the command line names no other.
     let own = laboratory.own().filter(|_| !by_flags);
     if let Some(url) = args.on.as_deref().or(own) {
         for warning in unread(url, variable) {
             terminal::warn(&warning);
         }
-        return perform(args, url, &laboratory.meet(url)?, laboratory);
+        return perform(args, url, &laboratory.open_checked(url)?, laboratory);
     }
     let outside = LibpqEnvironment { variable, exists: std::path::Path::exists };
     let Some(Named { mut url, warnings }) = pgbench_server::server(&args.server, &outside)? else {
         return Err(CannotRun::because(
-            "no target was named: say --on TARGET, such as --on sqlite, or -h HOST and a database's name, or \
+            "no target was named: give --on TARGET, such as --on sqlite, or -h HOST and a database's name, or \
              set PGHOST or PGDATABASE",
         ));
     };
     for warning in warnings {
         terminal::warn(&warning);
     }
-    let mut target = laboratory.meet(&url)?;
+    let mut target = laboratory.open_checked(&url)?;
     if pgbench_tables::view(&target, &[])?.waits_for_log == Some(false) {
-        // What the session is told by its options, its role or the server is what pgbench measures.
+        // pgbench measures with the session's settings, whether they come from its options, its role or the
+        // server.
         terminal::note(
             "synchronous_commit is off for this session, so that commits are not durable (durability=none)",
         );
         url.push_str("&durability=none");
-        target = laboratory.meet(&url)?;
+        target = laboratory.open_checked(&url)?;
     }
     perform(args, &url, &target, laboratory)
 }
@@ -98,7 +99,7 @@ fn perform<L: Laboratory>(
     }
 }
 
-/// Makes the tables anew and fills them; one select of a row tells that they are there.
+/// Creates and fills the tables; a single select verifies that they exist.
 fn initialize<L: Laboratory>(
     args: &PgbenchArgs,
     url: &str,
@@ -107,7 +108,7 @@ fn initialize<L: Laboratory>(
 ) -> Outcome {
     if !target.capabilities().reopens {
         return Err(CannotRun(format!(
-            "-i: what {} holds goes with the run; name a place that stays, such as --on sqlite:bench.db",
+            "-i: the tables of {} would be removed with the run; name a place that stays, such as --on sqlite:bench.db",
             shown(url)
         )));
     }
@@ -115,8 +116,8 @@ fn initialize<L: Laboratory>(
     let scale = args.scale.unwrap_or(1);
     let options = options(args, &select, Protocol::Prepared, scale, MADE);
     let workload = AnyWorkload::parse("script", &options)?;
-    pgbench_tables::refuse_beside(&pgbench_tables::view(target, &TABLES)?, url)?;
-    // Bad options have been refused by now, and do no harm.
+    pgbench_tables::refuse_if_present(&pgbench_tables::view(target, &TABLES)?, url)?;
+    // Bad options have been refused by now, before any change.
     let began = clock::now();
     recorded_run::make_empty(target)?;
     let plan = RunPlan {
@@ -126,8 +127,8 @@ fn initialize<L: Laboratory>(
         reuse: true,
         ..RunPlan::default()
     };
-    let said = Filling::new(args.quiet);
-    let result = target.run(&workload, &plan, laboratory.stop_flag(), &said, None)?;
+    let progress = Filling::new(args.quiet);
+    let result = target.run(&workload, &plan, laboratory.stop_flag(), &progress, None)?;
     let seconds = seconds(clock::now() - began);
     if let StopReason::Failure { what, .. } = result.stopped_by {
         return Err(CannotRun(what));
@@ -154,24 +155,24 @@ fn measure<L: Laboratory>(
     let named = of_scripts(&workload).tables_named().to_vec();
     if !named.is_empty() {
         let view = pgbench_tables::view(target, &named)?;
-        let ours = scale_there(args, reuse, target, &workload);
+        let managed_scale = scale_there(args, reuse, target, &workload);
         if !view.tables.is_empty() {
-            if !matches!(ours, Ok(None)) {
+            if !matches!(managed_scale, Ok(None)) {
                 return Err(pgbench_tables::refuse_both(&view, url));
             }
             workload = parsed(scale_of_users(args, &chosen, target)?, "user")?;
             if !args.no_vacuum {
                 terminal::warn(
-                    "pgbench would vacuum its tables and empty pgbench_history before the run; they are the \
-                     user's own here and stay as they are, as with -n",
+                    "pgbench would vacuum its tables and empty pgbench_history before the run; these are the \
+                     user's own tables, so they stay as they are, as with -n",
                 );
             }
-        } else if let Some(scale) = ours? {
+        } else if let Some(scale) = managed_scale? {
             workload = parsed(scale, MADE)?;
         } else if reuse {
             return Err(pgbench_tables::missing(url));
         } else {
-            terminal::note("pgbench's tables are made for this run and removed after it");
+            terminal::note("pgbench's tables are created for this run and removed after it");
         }
     }
     let recording = Recording { url, runs: &args.runs, map: args.meter.read_map()? };
@@ -190,16 +191,16 @@ fn measure<L: Laboratory>(
         terminal::print(&summary)?;
         recorded_run::print_cost(&record)?;
     }
-    let verdict = laboratory.judge(&record).and(kept);
+    let verdict = laboratory.report_verdict(&record).and(kept);
     if let StopReason::Failure { .. } = result.stopped_by {
-        terminal::error("the run was broken off; the results above are incomplete");
+        terminal::error("the run was aborted; the results above are incomplete");
         return Ok(Verdict::Broken);
     }
     Ok(verdict)
 }
 
-/// The scale of pgbench's tables that stand there; none if none do, or the scripts name none. Another one
-/// by -s is refused: it would be untrue.
+/// The scale of pgbench's existing tables; none if there are none, or the scripts name none. A different
+/// scale given by -s is refused, since the summary would be wrong.
 fn scale_there<T: Benchmark>(
     args: &PgbenchArgs,
     reuse: bool,
@@ -213,15 +214,15 @@ fn scale_there<T: Benchmark>(
     let there = loaded.as_deref().and_then(Scripts::scale_of);
     match (there, args.scale) {
         (Some(there), Some(asked)) if asked != there => Err(CannotRun(format!(
-            "-s {asked}: the tables there are at scale {there}, not at scale {asked}; leave -s out, or make \
+            "-s {asked}: the tables there are at scale {there}, not at scale {asked}; omit -s, or make \
              them anew with -i -s {asked}"
         ))),
         _ => Ok(there),
     }
 }
 
-/// How statements are sent: by the simple protocol unless -M says otherwise, as pgbench does; a store
-/// without protocols prepares them.
+/// How statements are sent: with the simple protocol unless -M says otherwise, as in pgbench; a store without
+/// protocols prepares them.
 fn protocol(args: &PgbenchArgs, can: &Capabilities) -> Protocol {
     let asked = Protocol::ALL.into_iter().find(|one| args.protocol.as_deref() == Some(one.word()));
     asked.unwrap_or(if can.protocols { Protocol::Simple } else { Protocol::Prepared })
@@ -234,7 +235,8 @@ fn of_scripts(workload: &AnyWorkload) -> &Scripts {
     }
 }
 
-/// The scale of the user's own tables: counted for built-in scripts, as pgbench does, else what -s says.
+/// The scale of the user's own tables: counted for built-in scripts, as in pgbench, otherwise the value of
+/// -s.
 fn scale_of_users<T: Target>(
     args: &PgbenchArgs,
     chosen: &[Chosen],
@@ -252,7 +254,7 @@ fn scale_of_users<T: Target>(
     Ok(scale)
 }
 
-/// The scripts that were asked for, in the order of the command line.
+/// The requested scripts, in the order of the command line.
 fn scripts(args: &PgbenchArgs) -> Vec<Chosen> {
     if args.scripts.is_empty() {
         return vec![Chosen::BuiltIn("tpcb-like".to_owned())];
@@ -260,10 +262,10 @@ fn scripts(args: &PgbenchArgs) -> Vec<Chosen> {
     args.scripts.clone()
 }
 
-/// Tables that the run makes, or finds as an earlier run of ours has left them.
+/// The value for tables that the run creates, or that an earlier run of Syncline created.
 const MADE: &str = "run";
 
-/// As options of the workload.
+/// The options of the workload.
 fn options(
     args: &PgbenchArgs,
     chosen: &[Chosen],
@@ -309,7 +311,7 @@ pub(super) fn plan(
 ) -> Result<RunPlan, CannotRun> {
     if args.max_tries == 0 && args.time.is_none() && args.latency_limit.is_none() {
         return Err(CannotRun::because(
-            "--max-tries=0 tries without end, so -T must end the run, or -L the tries",
+            "--max-tries=0 sets no limit: give -T to end the run, or -L to end the tries",
         ));
     }
     let limit = args.latency_limit.map(|ms| Duration::from_secs_f64((ms / 1e3).min(1e9)));
@@ -345,20 +347,20 @@ fn seed(typed: Option<&str>) -> Result<u64, CannotRun> {
     let from_outside = std::env::var("PGBENCH_RANDOM_SEED").ok();
     match typed.or(from_outside.as_deref()).unwrap_or("42") {
         "time" => Ok(clock::wall()),
-        // The addresses of a process differ from one to the next, and so does the time.
+        // The address differs between processes, and so does the time.
         "rand" => Ok(clock::wall() ^ (u64::from(std::process::id()) << 32)),
         number => number.parse().map_err(|_error| {
-            CannotRun(format!("--random-seed: \"{number}\" is no integer, time or rand"))
+            CannotRun(format!("--random-seed: \"{number}\" is not an integer, time or rand"))
         }),
     }
 }
 
-/// Refuses, by its name, what cannot be done here.
+/// Refuses options that are not supported, by name.
 pub(super) fn refuse(args: &PgbenchArgs) -> Result<(), CannotRun> {
     clients("-c", args.client as u64)?;
     refuse_together(args)?;
     let no = &args.refused;
-    let tables = "how tables are laid out is the target's affair";
+    let tables = "the target decides the layout of its tables";
     let steps = args.init_steps.as_deref().unwrap_or_default();
     let each = [
         (no.fillfactor.is_some(), "-F", tables),
@@ -370,27 +372,29 @@ pub(super) fn refuse(args: &PgbenchArgs) -> Result<(), CannotRun> {
         (no.partitions.is_some(), "--partitions", tables),
         (no.unlogged_tables, "--unlogged-tables", tables),
     ];
-    if let Some((_, flag, why)) = each.into_iter().find(|(given, ..)| *given) {
+    if let Some((_, flag, why)) = each.into_iter().find(|(is_given, ..)| *is_given) {
         return Err(CannotRun(format!("{flag} does not apply: {why}")));
     }
     if args.initialize && args.meter.meter {
         return Err(CannotRun::because(
-            "--meter does not apply to -i: it profiles a run, and -i only makes tables",
+            "--meter does not apply to -i: it profiles a run, and -i only creates tables",
         ));
     }
     if let Some(step) = steps.chars().find(|step| !"dtgGvp ".contains(*step)) {
-        return Err(CannotRun(format!("-I: \"{step}\" is no step; there are d, t, g, G, v, p")));
+        return Err(CannotRun(format!(
+            "-I: \"{step}\" is not a step; the steps are d, t, g, G, v, p"
+        )));
     }
     let makes = steps.contains('t') && steps.contains(['g', 'G']);
     if !steps.is_empty() && !makes {
         return Err(CannotRun::because(
-            "-I: tables are made and filled in one, so that t and g belong together",
+            "-I: tables are created and filled in one step, so give both t and g",
         ));
     }
     Ok(())
 }
 
-/// Flags of a run, which pgbench refuses beside -i.
+/// Options of a run, which pgbench refuses with -i.
 const OF_A_RUN: [&str; 23] = [
     "builtin",
     "file",
@@ -417,21 +421,21 @@ const OF_A_RUN: [&str; 23] = [
     "sampling-rate",
 ];
 
-/// Flags of -i, which pgbench refuses without it.
+/// Options of -i, which pgbench refuses without it.
 const OF_FILLING: [&str; 2] = ["init-steps", "quiet"];
 
-/// Refuses flags that pgbench does not take together.
+/// Refuses combinations of options that pgbench refuses.
 fn refuse_together(args: &PgbenchArgs) -> Result<(), CannotRun> {
-    let given = |names: &[&str]| {
-        let found = args.given.iter().find(|one| names.contains(&one.as_str()));
+    let first_of = |names: &[&str]| {
+        let found = args.option_names.iter().find(|one| names.contains(&one.as_str()));
         found.cloned()
     };
-    if let Some(flag) = given(&OF_A_RUN).filter(|_| args.initialize) {
+    if let Some(flag) = first_of(&OF_A_RUN).filter(|_| args.initialize) {
         return Err(CannotRun(format!(
-            "--{flag} cannot be used with -i, which fills tables and runs nothing: leave one of them out"
+            "--{flag} cannot be used with -i, which fills tables and runs nothing: omit one of them"
         )));
     }
-    if let Some(flag) = given(&OF_FILLING).filter(|_| !args.initialize) {
+    if let Some(flag) = first_of(&OF_FILLING).filter(|_| !args.initialize) {
         return Err(CannotRun(format!("--{flag} can be used only with -i")));
     }
     if args.progress_timestamp && args.progress.is_none() {
@@ -448,7 +452,7 @@ fn refuse_together(args: &PgbenchArgs) -> Result<(), CannotRun> {
     }
 }
 
-/// What is taken and means nothing here, in sentences.
+/// Warnings for options that have no effect here.
 pub(super) fn warnings(
     args: &PgbenchArgs,
     variable: impl Fn(&str) -> Option<String>,
@@ -458,21 +462,21 @@ pub(super) fn warnings(
         (
             args.debug,
             "--debug",
-            "nothing more is printed; the record holds all that is known of a run",
+            "nothing more is printed; the record holds everything known about a run",
         ),
     ];
-    let flags = flags.into_iter().filter(|(given, ..)| *given);
+    let flags = flags.into_iter().filter(|(is_given, ..)| *is_given);
     let colours = ["PG_COLOR", "PG_COLORS"];
     let colours = colours.into_iter().filter(|name| variable(name).is_some());
     let why = "NO_COLOR decides whether messages have colours";
     flags
         .map(|(_, name, why)| (name, why))
         .chain(colours.map(|name| (name, why)))
-        .map(|(name, why)| format!("{name} means nothing here: {why}"))
+        .map(|(name, why)| format!("{name} has no effect here: {why}"))
         .collect()
 }
 
-/// Follows a filling of the tables, a line each tenth of it.
+/// Prints a line for each tenth of the load.
 struct Filling {
     quiet: bool,
     tenths: Cell<u64>,

@@ -1,15 +1,15 @@
 //! pgbench's log: `prefix.PID` of the first thread, `prefix.PID.N` of the others.
 //!
 //! ```text
-//! client transaction time script epoch_s epoch_us [lag] [retries]        a line a transaction
-//! start transactions sum_latency sum_latency_2 min max                   a line an interval
+//! client transaction time script epoch_s epoch_us [lag] [retries]        one line per transaction
+//! start transactions sum_latency sum_latency_2 min max                   one line per interval
 //!       sum_lag sum_lag_2 min_lag max_lag skipped retried retries serialization deadlock
 //! ```
 //!
-//! Times are microseconds. In place of a time stands `skipped` or `failed`, with `--failures-detailed`
-//! the cause. The lag is there under `-R`, retries where more than one try is allowed. A lock that was
-//! waited for in vain, which pgbench's database has not, is `locked`, and no column of intervals counts
-//! it. A thread here is a share of the clients: those whose number leaves its own over `-j`.
+//! Times are in microseconds. `skipped` or `failed` (with `--failures-detailed`, the cause) replaces the
+//! time. The lag is present with `-R`, retries if more than one try is allowed. A lock timeout, which
+//! pgbench's database does not have, is `locked`, and no interval column counts it. A thread here is a group
+//! of clients: those with the same client number modulo `-j`.
 
 use crate::pgbench_args::PgbenchArgs;
 use parking_lot::Mutex;
@@ -19,12 +19,12 @@ use syncline_console::CannotRun;
 use syncline_instrument::clock;
 use syncline_runner::{Cause, TransactionEvent, TransactionOutcome};
 
-/// A transaction in pgbench's terms, microseconds.
+/// A transaction as pgbench counts it, in microseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct LogEntry {
-    /// From when it was due.
+    /// From the scheduled start to the end.
     pub(super) latency_us: u64,
-    /// From when it was due to its start.
+    /// From the scheduled start to the actual start.
     pub(super) lag_us: u64,
     pub(super) retries: u64,
 }
@@ -39,15 +39,15 @@ impl LogEntry {
     }
 }
 
-/// How lines look.
+/// The format of lines.
 #[derive(Clone, Copy, Debug, Default)]
 struct Form {
     has_lag: bool,
     has_retries: bool,
     has_causes: bool,
-    /// The share of transactions that are written; none writes all.
+    /// The share of transactions that is written; none writes all.
     share: Option<f64>,
-    /// The length of an interval, microseconds; none writes a line a transaction.
+    /// The length of an interval in microseconds; none writes one line per transaction.
     interval_us: Option<u64>,
 }
 
@@ -55,16 +55,16 @@ struct Form {
 #[derive(Debug)]
 pub(super) struct Log {
     form: Form,
-    /// What turns the one clock into time since 1970.
+    /// The offset from the program's clock to Unix time.
     epoch_ns: u64,
-    threads: Vec<Mutex<OfThread<BufWriter<File>>>>,
+    threads: Vec<Mutex<ThreadLog<BufWriter<File>>>>,
 }
 
 /// A thread's file.
 #[derive(Debug)]
-struct OfThread<W> {
+struct ThreadLog<W> {
     out: W,
-    /// Transactions of each client so far, in steps of the number of threads.
+    /// The number of transactions of each client so far, indexed by client number / threads.
     numbers: Vec<u64>,
     interval: Interval,
     random: u64,
@@ -74,7 +74,7 @@ struct OfThread<W> {
 /// Sums over an interval.
 #[derive(Clone, Copy, Debug, Default)]
 struct Interval {
-    /// Its start, microseconds since 1970; 0 before the first.
+    /// Its start, in microseconds of Unix time; 0 before the first.
     start_us: u64,
     count: u64,
     latency: Spread,
@@ -106,7 +106,7 @@ impl Spread {
 }
 
 impl Log {
-    /// Makes the files.
+    /// Creates the files.
     pub(super) fn open(args: &PgbenchArgs, seed: u64) -> Result<Log, CannotRun> {
         let threads = args.jobs.unwrap_or(1).min(args.client);
         let process = std::process::id();
@@ -117,9 +117,9 @@ impl Log {
             };
             let made = File::create(&path);
             let out =
-                made.map_err(|error| CannotRun(format!("cannot make the log {path}: {error}")))?;
+                made.map_err(|error| CannotRun(format!("cannot create the log {path}: {error}")))?;
             let clients = args.client.div_ceil(threads);
-            Ok(Mutex::new(OfThread::new(BufWriter::new(out), clients, seed ^ thread as u64)))
+            Ok(Mutex::new(ThreadLog::new(BufWriter::new(out), clients, seed ^ thread as u64)))
         };
         Ok(Log {
             form: Form {
@@ -134,33 +134,33 @@ impl Log {
         })
     }
 
-    /// Writes a transaction, or adds it to its interval. A failure is kept for the end.
-    pub(super) fn tell(&self, one: &TransactionEvent, told: &LogEntry) {
+    /// Writes a transaction, or adds it to its interval. [`Log::finish`] reports a failure.
+    pub(super) fn write_transaction(&self, one: &TransactionEvent, entry: &LogEntry) {
         let threads = self.threads.len();
         let mut thread = self.threads[one.client % threads].lock();
         let at_us = (one.ended + self.epoch_ns) / 1_000;
-        let written = thread.tell(&self.form, one.client / threads, one, told, at_us);
+        let written = thread.write_transaction(&self.form, one.client / threads, one, entry, at_us);
         if let Err(error) = written {
             thread.failed.get_or_insert(error);
         }
     }
 
-    /// Writes the last intervals, and says whether everything was written.
+    /// Writes the last intervals, and returns the first error of the log.
     pub(super) fn finish(&self) -> Result<(), CannotRun> {
         for thread in &self.threads {
             let mut thread = thread.lock();
             let ended = thread.finish(&self.form);
             if let Some(error) = thread.failed.take().or(ended.err()) {
-                return Err(CannotRun(format!("the log could not be written whole: {error}")));
+                return Err(CannotRun(format!("the log could not be written completely: {error}")));
             }
         }
         Ok(())
     }
 }
 
-impl<W: Write> OfThread<W> {
-    fn new(out: W, clients: usize, seed: u64) -> OfThread<W> {
-        OfThread {
+impl<W: Write> ThreadLog<W> {
+    fn new(out: W, clients: usize, seed: u64) -> ThreadLog<W> {
+        ThreadLog {
             out,
             numbers: vec![0; clients],
             interval: Interval::default(),
@@ -169,16 +169,16 @@ impl<W: Write> OfThread<W> {
         }
     }
 
-    fn tell(
+    fn write_transaction(
         &mut self,
         form: &Form,
         place: usize,
         one: &TransactionEvent,
-        told: &LogEntry,
+        entry: &LogEntry,
         at_us: u64,
     ) -> io::Result<()> {
         if one.outcome == TransactionOutcome::Unknown {
-            // What the end of the run cut off is in no log of pgbench's either.
+            // A transaction aborted by the end of the run is not in pgbench's log either.
             return Ok(());
         }
         // pgbench counts a client's transactions from 1.
@@ -186,7 +186,7 @@ impl<W: Write> OfThread<W> {
         let number = self.numbers[place];
         if let Some(length_us) = form.interval_us {
             self.roll(length_us, at_us)?;
-            self.interval.add(one, told);
+            self.interval.add(one, entry);
             return Ok(());
         }
         if form.share.is_some_and(|share| self.unit() > share) {
@@ -196,20 +196,20 @@ impl<W: Write> OfThread<W> {
         write!(self.out, "{client} {number} ")?;
         match word(one.outcome, form.has_causes) {
             Some(word) => write!(self.out, "{word}")?,
-            None => write!(self.out, "{}", told.latency_us)?,
+            None => write!(self.out, "{}", entry.latency_us)?,
         }
         let (epoch_s, epoch_us) = (at_us / 1_000_000, at_us % 1_000_000);
         write!(self.out, " {script} {epoch_s} {epoch_us}")?;
         if form.has_lag {
-            write!(self.out, " {}", told.lag_us)?;
+            write!(self.out, " {}", entry.lag_us)?;
         }
         if form.has_retries {
-            write!(self.out, " {}", told.retries)?;
+            write!(self.out, " {}", entry.retries)?;
         }
         writeln!(self.out)
     }
 
-    /// Writes the intervals that ended before that time, empty ones too.
+    /// Writes the intervals that ended before that time, including empty ones.
     fn roll(&mut self, length_us: u64, at_us: u64) -> io::Result<()> {
         if self.interval.start_us == 0 {
             self.interval.start_us = at_us;
@@ -229,7 +229,7 @@ impl<W: Write> OfThread<W> {
         self.out.flush()
     }
 
-    /// At least zero and below one: Steele, Lea and Flood's `SplitMix`, 2014.
+    /// A random number from 0 up to but not including 1: Steele, Lea and Flood's `SplitMix`, 2014.
     fn unit(&mut self) -> f64 {
         self.random = self.random.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut word = self.random;
@@ -239,7 +239,7 @@ impl<W: Write> OfThread<W> {
     }
 }
 
-/// What stands in place of a time; none for a committed transaction, or one that aborted itself.
+/// The word that replaces the time; none for a committed transaction, or one that aborted itself.
 fn word(outcome: TransactionOutcome, has_causes: bool) -> Option<&'static str> {
     match outcome {
         TransactionOutcome::Committed
@@ -252,7 +252,7 @@ fn word(outcome: TransactionOutcome, has_causes: bool) -> Option<&'static str> {
 }
 
 impl Interval {
-    fn add(&mut self, one: &TransactionEvent, told: &LogEntry) {
+    fn add(&mut self, one: &TransactionEvent, entry: &LogEntry) {
         match one.outcome {
             TransactionOutcome::Skipped => {
                 self.skipped += 1;
@@ -265,12 +265,12 @@ impl Interval {
             | TransactionOutcome::Unknown => {}
             TransactionOutcome::Committed | TransactionOutcome::Aborted => {
                 self.count += 1;
-                self.latency.add(told.latency_us);
-                self.lag.add(told.lag_us);
+                self.latency.add(entry.latency_us);
+                self.lag.add(entry.lag_us);
             }
         }
-        self.retried += u64::from(told.retries > 0);
-        self.retries += told.retries;
+        self.retried += u64::from(entry.retries > 0);
+        self.retries += entry.retries;
     }
 
     fn write(&self, out: &mut impl Write) -> io::Result<()> {
@@ -289,7 +289,7 @@ impl Interval {
 
 #[cfg(test)]
 mod tests {
-    use super::{Form, LogEntry, OfThread};
+    use super::{Form, LogEntry, ThreadLog};
     use syncline_runner::{Cause, TransactionEvent, TransactionOutcome};
 
     fn followed(
@@ -312,20 +312,20 @@ mod tests {
         }
     }
 
-    /// What is written of transactions that ended at those microseconds since 1970.
+    /// The lines for transactions that ended at the given microseconds of Unix time.
     fn written(form: Form, all: &[(TransactionEvent, u64)]) -> Vec<String> {
-        let mut thread = OfThread::new(Vec::new(), 4, 7);
+        let mut thread = ThreadLog::new(Vec::new(), 4, 7);
         for (one, at_us) in all {
-            thread.tell(&form, one.client, one, &LogEntry::of(one), *at_us).unwrap();
+            thread.write_transaction(&form, one.client, one, &LogEntry::of(one), *at_us).unwrap();
         }
         thread.finish(&form).unwrap();
         let text = String::from_utf8(thread.out).unwrap();
         text.lines().map(str::to_owned).collect()
     }
 
-    /// f11: numbers begin at 1.
+    /// f11: transaction numbers begin at 1.
     #[test]
-    fn each_transaction_is_a_line_with_the_columns_that_were_asked_for() {
+    fn each_transaction_is_a_line_with_the_requested_columns() {
         let all = [
             (followed(0, TransactionOutcome::Committed, 1_500, 1), 5_000_007),
             (followed(1, TransactionOutcome::Committed, 900, 3), 5_000_008),
@@ -344,7 +344,7 @@ mod tests {
     }
 
     #[test]
-    fn intervals_are_sums_and_empty_ones_are_there_too() {
+    fn intervals_are_sums_including_empty_ones() {
         let form = Form { interval_us: Some(1_000_000), ..Form::default() };
         let all = [
             (followed(0, TransactionOutcome::Committed, 300, 1), 10_000_000),

@@ -1,10 +1,10 @@
-//! pgbench's summary of a run, in the words and the order that programs parse.
+//! pgbench's summary of a run, in the wording and order that programs parse.
 //!
-//! As in pgbench, transactions that were under way when the time was over are counted, and so is their time:
-//! the rate is all that committed by the time to the last one's end.
-//! Conflicts by lock waits, which pgbench's database does not have, stand in a line of their own. The
-//! latency is the response: from when a transaction was due to its end, retries included. Every figure
-//! that was not measured is left out.
+//! As in pgbench, transactions in progress at the end of the time are counted, including their time: the rate
+//! is the number of all commits divided by the time until the last transaction ended. Conflicts by lock
+//! timeout, which pgbench's database does not have, have their own line. The latency is the response time:
+//! from the scheduled start of a transaction to its end, including retries. Figures that were not measured
+//! are omitted.
 
 use super::pgbench_watch::Watch;
 use crate::pgbench_args::PgbenchArgs;
@@ -37,7 +37,7 @@ pub(super) fn summary(
         let spent = ns as f64 / 1e6;
         line(&mut text, &format!("initial connection time = {spent:.3} ms"));
     }
-    let rate = a_second(result.outcomes.committed, result);
+    let rate = per_second(result.outcomes.committed, result);
     line(
         &mut text,
         &if args.connect {
@@ -56,16 +56,16 @@ pub(super) fn summary(
     text
 }
 
-/// Transactions a second, of a run that counts all it started.
-fn a_second(transactions: u64, result: &RunResult) -> f64 {
+/// Transactions per second of a run that counts all it started.
+fn per_second(transactions: u64, result: &RunResult) -> f64 {
     transactions as f64 * 1e9 / result.elapsed_ns().max(1) as f64
 }
 
 fn line(text: &mut String, what: &str) {
-    writeln!(text, "{what}").expect("a string takes any text");
+    writeln!(text, "{what}").expect("writing to a string does not fail");
 }
 
-/// What pgbench calls a script.
+/// pgbench's name for a script.
 fn title(name: &str) -> &str {
     let built_in = BUILTINS.iter().find(|script| script.name == name);
     built_in.map_or(name, |script| script.title)
@@ -102,7 +102,7 @@ fn head(args: &PgbenchArgs, result: &RunResult, protocol: Protocol, text: &mut S
     line(text, &format!("number of transactions actually processed: {done}{of}"));
 }
 
-/// What went wrong, by cause if asked, and how often it was tried again.
+/// The failures, by cause if requested, and the retries.
 fn counts(args: &PgbenchArgs, outcomes: &Outcomes, prefix: &str, text: &mut String) {
     let conflicts: u64 = outcomes.conflicted.iter().sum();
     let failed = conflicts + outcomes.failed_all();
@@ -128,7 +128,7 @@ fn counts(args: &PgbenchArgs, outcomes: &Outcomes, prefix: &str, text: &mut Stri
     }
 }
 
-/// How many were skipped, and how many took longer than the limit.
+/// The skipped transactions, and those above the latency limit.
 fn above_limit(args: &PgbenchArgs, result: &RunResult, watch: &Watch<'_>, text: &mut String) {
     let Some(limit_ms) = args.latency_limit else {
         return;
@@ -166,7 +166,7 @@ fn latency(spread: Option<Spread>, prefix: &str, text: &mut String) {
     }
 }
 
-/// Of several distributions taken together.
+/// The mean and standard deviation of several distributions combined.
 fn pooled(transactions: &[TransactionResult]) -> Option<Spread> {
     let parts = transactions.iter().filter_map(|one| one.response_ns);
     let parts: Vec<Distribution> = parts.collect();
@@ -194,7 +194,7 @@ fn script(
     let target = percent(weight, weights.iter().sum());
     let done = one.outcomes.committed;
     let share = percent(done, result.outcomes.committed);
-    let rate = a_second(done, result);
+    let rate = per_second(done, result);
     line(text, &format!("SQL script {}: {}", number + 1, title(&one.name)));
     line(text, &format!(" - weight: {weight} (targets {target:.1}% of total)"));
     line(text, &format!(" - {done} transactions ({share:.1}% of total, tps = {rate:.6})"));
@@ -203,7 +203,7 @@ fn script(
     statements(args, result, &one.name, " - ", text);
 }
 
-/// The mean time of each statement of a script; commands with a backslash are not timed.
+/// The mean time of each statement of a script; backslash commands are not timed.
 fn statements(
     args: &PgbenchArgs,
     result: &RunResult,
@@ -217,7 +217,7 @@ fn statements(
     let tries_again = args.max_tries != 1;
     let counted = if tries_again { ", failures and retries" } else { " and failures" };
     line(text, &format!("{prefix}statement latencies in milliseconds{counted}:"));
-    // Which statement of a transaction failed is not counted; where none failed, none did.
+    // The failed statement of a transaction is unknown, unless no transaction failed.
     let count = |all: u64| if all == 0 { "0" } else { "-" };
     let failed = result.outcomes.conflicted_all() + result.outcomes.failed_all();
     let (failed, retried) = (count(failed), count(result.outcomes.retries()));
@@ -271,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn the_spread_of_several_scripts_is_that_of_all_their_transactions() {
+    fn the_combined_spread_is_that_of_all_transactions() {
         let (one, other) = ([1.0, 2.0, 6.0], [10.0, 20.0]);
         let whole = pooled(&[of(&[1.0, 2.0, 6.0, 10.0, 20.0])]).unwrap();
         let parts = pooled(&[of(&one), of(&other)]).unwrap();

@@ -1,8 +1,8 @@
-//! The PostgreSQL that pgbench's flags, a connection string or libpq's environment name.
+//! The PostgreSQL server named by pgbench's options, a connection string or libpq's environment.
 //!
-//! As in libpq, what a connection string says outweighs the flags, then comes a service, then the
-//! environment. Without a host it is the Unix socket of this machine, if one is there. A variable that
-//! libpq reads is used, refused by its name, or warned of.
+//! As in libpq, a connection string takes precedence over options, then a service, then the environment.
+//! Without a host it is the Unix socket of this machine, if there is one. A variable that libpq reads is
+//! used, refused by name, or ignored with a warning.
 
 use super::libpq_environment::{LibpqEnvironment, environment, last, of_session, roots};
 use crate::pgbench_args::ServerFlags;
@@ -10,27 +10,27 @@ use std::path::Path;
 use syncline_console::CannotRun;
 use syncline_stores::libpq;
 
-/// The variables that by themselves name a server.
+/// The variables that are sufficient to name a server.
 const NAMING: [&str; 6] = ["PGHOST", "PGHOSTADDR", "PGPORT", "PGUSER", "PGDATABASE", "PGSERVICE"];
 
-/// Where servers of this machine make their sockets: by Debian's packages, and by PostgreSQL's own default.
+/// The socket directories of this machine: Debian's packages, and PostgreSQL's own default.
 const SOCKETS: [&str; 2] = ["/var/run/postgresql", "/tmp"];
 
-/// A server, and what its naming says to no effect.
+/// A server's URL, and warnings for settings without effect.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Named {
     pub(super) url: String,
     pub(super) warnings: Vec<String>,
 }
 
-/// True if flags name a server.
+/// True if options name a server.
 pub(super) fn by_flags(flags: &ServerFlags) -> bool {
     let ServerFlags { host, port, username, dbname, database } = flags;
     [host, port, username, dbname, database].iter().any(|one| one.is_some())
 }
 
-/// The server of the flags and the environment; none if nothing names one. Tables that -i makes stay there in
-/// a schema of ours.
+/// The server of the options and the environment; none if nothing names one. Tables that -i creates stay
+/// there in Syncline's own schema.
 pub(super) fn server<V, E>(
     flags: &ServerFlags,
     outside: &LibpqEnvironment<V, E>,
@@ -46,8 +46,8 @@ where
     let mut pairs = of_flags(flags, &variable)?;
     let service = last(&pairs, "service").map(str::to_owned);
     if let Some(name) = service.or_else(|| variable("PGSERVICE")) {
-        let given = libpq::service(&name, &outside.variable).map_err(CannotRun::because)?;
-        add(&mut pairs, given);
+        let service_pairs = libpq::service(&name, &outside.variable).map_err(CannotRun::because)?;
+        add(&mut pairs, service_pairs);
     }
     pairs.retain(|(name, _)| name != "service");
     let mut warnings = environment(&mut pairs, &variable)?;
@@ -63,7 +63,7 @@ where
     Ok(Some(Named { url, warnings }))
 }
 
-/// Of the flags, in which a database's name may be a connection string.
+/// The parameters of the options; a database name may be a connection string.
 fn of_flags(
     flags: &ServerFlags,
     variable: &impl Fn(&str) -> Option<String>,
@@ -85,7 +85,7 @@ fn of_flags(
     Ok(pairs)
 }
 
-/// Adds what is not there yet.
+/// Adds parameters that are not set yet.
 fn add(pairs: &mut Vec<(String, String)>, more: Vec<(String, String)>) {
     for (name, value) in more {
         if last(pairs, &name).is_none() {
@@ -94,7 +94,7 @@ fn add(pairs: &mut Vec<(String, String)>, more: Vec<(String, String)>) {
     }
 }
 
-/// The directory of this machine's socket, if no host is named and one is there.
+/// The directory of this machine's socket, if no host is named and a socket exists.
 fn socket<V, E: Fn(&Path) -> bool>(
     pairs: &[(String, String)],
     outside: &LibpqEnvironment<V, E>,
@@ -142,20 +142,20 @@ mod tests {
         ServerFlags { database: Some(name.to_owned()), ..ServerFlags::default() }
     }
 
-    /// f05: each of the variables names a server by itself.
+    /// f05: each of the variables alone names a server.
     #[test]
     fn flags_and_variables_of_a_server_become_its_url() {
         let none = ServerFlags::default();
         assert_eq!(of(&none, &[], &[]), Ok(None));
         assert_eq!(of(&none, &[("PGOPTIONS", "-c x=y"), ("PGHOST", "")], &[]), Ok(None));
-        for (variable, value, wanted) in [
+        for (variable, value, expected) in [
             ("PGHOST", "db", "postgres://db?schema=pgbench"),
             ("PGHOSTADDR", "::1", "postgres://?hostaddr=%3A%3A1&schema=pgbench"),
             ("PGPORT", "7", "postgres://:7?schema=pgbench"),
             ("PGUSER", "me", "postgres://me@?schema=pgbench"),
             ("PGDATABASE", "t", "postgres:///t?schema=pgbench"),
         ] {
-            assert_eq!(url(&none, &[(variable, value)]), wanted);
+            assert_eq!(url(&none, &[(variable, value)]), expected);
         }
         let variables = [("PGHOST", "/run/pg"), ("PGUSER", "me"), ("PGPORT", "7")];
         assert_eq!(
@@ -171,7 +171,7 @@ mod tests {
         assert_eq!(url(&whole, &variables), "postgres://you@db.example:5433?schema=pgbench");
     }
 
-    /// f06: a connection string outweighs the flags, as in libpq.
+    /// f06: a connection string takes precedence over options, as in libpq.
     #[test]
     fn a_connection_string_as_a_database_s_name_is_taken_apart() {
         let flags = |text: &str| ServerFlags {
@@ -189,7 +189,7 @@ mod tests {
         assert_eq!(url(&ServerFlags::default(), &by_variable), "postgres://db/t?schema=pgbench");
     }
 
-    /// A.E8: a password is never a part of a database's name, nor of a message.
+    /// A.E8: a password is never part of a database name or a message.
     #[test]
     fn a_password_in_a_connection_string_stays_hidden() {
         let named = of(&database("host=db user=u password=p@w dbname=t"), &[], &[]);
@@ -200,11 +200,11 @@ mod tests {
         assert!(!why.contains("secret"), "{why}");
     }
 
-    /// f03, f04: the variables of libpq that say how to connect.
+    /// f03, f04: libpq's connection variables.
     #[test]
     fn variables_of_libpq_are_used_refused_or_warned_of() {
         let t = database("t");
-        for (variables, wanted) in [
+        for (variables, expected) in [
             (
                 &[("PGOPTIONS", "-c synchronous_commit=off")][..],
                 "postgres:///t?options=-c%20synchronous_commit%3Doff&schema=pgbench",
@@ -220,9 +220,9 @@ mod tests {
                 "postgres:///t?connect_timeout=3&schema=pgbench",
             ),
         ] {
-            assert_eq!(url(&t, variables), wanted);
+            assert_eq!(url(&t, variables), expected);
         }
-        for (name, value, said) in [
+        for (name, value, expected) in [
             ("PGSSLCERT", "/c", "PGSSLCERT is set, and client certificates"),
             ("PGREQUIREPEER", "root", "PGREQUIREPEER is set"),
             (
@@ -234,18 +234,19 @@ mod tests {
             ("PGSERVICE", "nowhere", "\"nowhere\" was not found in"),
         ] {
             let why = of(&t, &[(name, value), ("PGSYSCONFDIR", "/none")], &[]).unwrap_err();
-            assert!(why.contains(said), "{name}: {why}");
+            assert!(why.contains(expected), "{name}: {why}");
         }
         let named = of(&t, &[("PGAPPNAME", "shop"), ("PGLOCALEDIR", "/l")], &[]).unwrap().unwrap();
         assert_eq!(named.warnings.len(), 2, "{named:?}");
-        assert!(named.warnings[0].starts_with("PGAPPNAME means nothing here"), "{named:?}");
-        let said = unread("postgres://h/t", |name| (name == "PGOPTIONS").then(|| "x".to_owned()));
-        assert_eq!(said.len(), 1, "{said:?}");
+        assert!(named.warnings[0].starts_with("PGAPPNAME has no effect here"), "{named:?}");
+        let ignored =
+            unread("postgres://h/t", |name| (name == "PGOPTIONS").then(|| "x".to_owned()));
+        assert_eq!(ignored.len(), 1, "{ignored:?}");
         assert!(unread("sqlite:x", |_| Some("x".to_owned())).is_empty());
     }
 
     #[test]
-    fn without_a_host_it_is_the_socket_that_is_there() {
+    fn without_a_host_the_existing_socket_is_used() {
         let socket = ["/var/run/postgresql/.s.PGSQL.5432"];
         let named =
             |flags, variables: &[(&str, &str)]| of(flags, variables, &socket).unwrap().unwrap().url;
@@ -261,9 +262,9 @@ mod tests {
         );
     }
 
-    /// PGSERVICE: below what is said, above the environment.
+    /// PGSERVICE: below the command line, above the environment.
     #[test]
-    fn a_service_fills_up_what_is_said_and_outweighs_the_environment() {
+    fn a_service_completes_the_flags_and_overrides_the_environment() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("services");
         std::fs::write(&file, "[shop]\nhost=db\nport=7\nuser=app\n").unwrap();

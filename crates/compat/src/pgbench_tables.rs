@@ -1,8 +1,8 @@
-//! Whose tables pgbench's scripts find: the user's own, as pgbench takes them, or those that
-//! `syncline pgbench -i` has made in a schema of ours.
+//! The tables that pgbench's scripts find: the user's own, as in pgbench, or those that `syncline pgbench -i`
+//! created in Syncline's own schema.
 //!
-//! 1. Tables that are the user's own are used as they are; nothing is made beside them or dropped.
-//! 2. Where both are there, neither is chosen: that is refused, and so is -i beside the user's own.
+//! 1. The user's own tables are used as they are; nothing is created next to them or dropped.
+//! 2. If both exist, the run is refused, and so is -i if the user's own exist.
 //! 3. Without -i nothing is left behind.
 
 use syncline_console::CannotRun;
@@ -17,38 +17,38 @@ use syncline_stores::server::shown;
 pub(super) const TABLES: [&str; 4] =
     ["pgbench_accounts", "pgbench_branches", "pgbench_history", "pgbench_tellers"];
 
-/// What the user's own session finds there of those tables.
+/// Which of those tables the user's own session sees.
 pub(super) fn view<T: Target>(target: &T, tables: &[&str]) -> Result<UserView, CannotRun> {
     let tables: Vec<_> = tables.iter().map(|name| (*name).to_owned()).collect();
     block_on(&(), target.user_view(&tables)).map_err(CannotRun::from)
 }
 
-/// Refuses to make tables beside those of the user's own.
-pub(super) fn refuse_beside(view: &UserView, url: &str) -> Result<(), CannotRun> {
+/// Refuses to create tables if the user's own exist.
+pub(super) fn refuse_if_present(view: &UserView, url: &str) -> Result<(), CannotRun> {
     let Some(table) = view.tables.first() else {
         return Ok(());
     };
     Err(CannotRun(format!(
-        "-i would make new tables, and {table} is at {} already, which Syncline did not make and does not \
-         drop: leave out -i to use it as it is, or drop it first (pgbench -i -I d)",
+        "-i would create new tables, but {table} is at {} already; Syncline did not create it and does not \
+         drop it: omit -i to use it as it is, or drop it first (pgbench -i -I d)",
         shown(url)
     )))
 }
 
-/// Refuses to choose between the user's own tables and ours.
+/// The error if both the user's own tables and Syncline's exist.
 pub(super) fn refuse_both(view: &UserView, url: &str) -> CannotRun {
     let table = view.tables.first().map_or("", String::as_str);
     CannotRun(format!(
-        "{table} is at {0}, and tables that `syncline pgbench -i` made are there too: remove ours by \
-         `syncline clean --on {0}`, or the others",
+        "{table} is at {0}, and so are tables that `syncline pgbench -i` created: remove Syncline's with \
+         `syncline clean --on {0}`, or drop the others",
         shown(url)
     ))
 }
 
-/// What pgbench says where its tables are not.
+/// The error if pgbench's tables do not exist.
 pub(super) fn missing(url: &str) -> CannotRun {
     CannotRun(format!(
-        "pgbench's tables are not at {}: make them by -i first, with the same flags",
+        "pgbench's tables do not exist at {}: create them with -i first, with the same options",
         shown(url)
     ))
 }
@@ -86,12 +86,12 @@ pub(super) fn scale<T: Target>(target: &T) -> Result<u64, CannotRun> {
     match block_on(&part, counted) {
         Ok(Some(branches)) if branches > 0 => Ok(branches),
         Ok(_) => Err(CannotRun::because(
-            "pgbench_branches has no rows, by which the scale would be known: fill pgbench's tables first \
+            "pgbench_branches has no rows, so the scale is unknown: fill pgbench's tables first \
              (pgbench -i)",
         )),
         Err(Stop::Failed(failure) | Stop::Unknown(failure)) => Err(CannotRun::from(*failure)),
         Err(Stop::Abort | Stop::Conflict(_)) => Err(CannotRun::because(
-            "the scale could not be read from pgbench_branches: other sessions were in the way",
+            "the scale could not be read from pgbench_branches because of conflicts with other sessions",
         )),
     }
 }

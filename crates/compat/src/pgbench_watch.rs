@@ -1,7 +1,7 @@
-//! What pgbench tells of single transactions: those above the latency limit, the schedule's lag, the
-//! progress lines, and the log of `pgbench_log.rs`.
+//! pgbench's figures of single transactions: those above the latency limit, the schedule's lag, the progress
+//! lines, and the log of `pgbench_log.rs`.
 //!
-//! Times are counted from when a transaction was due, as pgbench counts them under `-R`.
+//! Times are measured from the scheduled start, as pgbench measures them under `-R`.
 
 use super::pgbench_log::{Log, LogEntry};
 use crate::pgbench_args::PgbenchArgs;
@@ -29,7 +29,7 @@ impl Sums {
         self.most = self.most.max(one);
     }
 
-    /// The mean; zero over nothing, as pgbench prints it.
+    /// The mean; zero without values, as pgbench prints it.
     pub(super) fn mean(&self) -> f64 {
         self.sum / self.count.max(1) as f64
     }
@@ -40,12 +40,12 @@ impl Sums {
     }
 }
 
-/// What was counted in some time.
+/// Counts over some time.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Counts {
     pub(super) latency_ms: Sums,
     pub(super) lag_ms: Sums,
-    /// Committed above the limit.
+    /// Committed above the latency limit.
     pub(super) late: u64,
     pub(super) skipped: u64,
     failed: u64,
@@ -59,7 +59,7 @@ struct State {
     interval: Counts,
 }
 
-/// Follows a run.
+/// Observes a run.
 pub(super) struct Watch<'a> {
     args: &'a PgbenchArgs,
     state: Mutex<State>,
@@ -68,7 +68,7 @@ pub(super) struct Watch<'a> {
     connected_ns: Cell<Option<u64>>,
 }
 
-/// The part of a watch that workers call; the cells beside belong to the thread that coordinates.
+/// The part of a watch that workers call; the other cells belong to the coordinating thread.
 pub(super) struct Counting<'w> {
     limit_ms: Option<f64>,
     state: &'w Mutex<State>,
@@ -76,7 +76,7 @@ pub(super) struct Counting<'w> {
 }
 
 impl<'a> Watch<'a> {
-    /// Opens the log, if there is to be one.
+    /// Opens the log, if there is one.
     pub(super) fn new(args: &'a PgbenchArgs, seed: u64) -> Result<Watch<'a>, CannotRun> {
         Ok(Watch {
             args,
@@ -87,19 +87,19 @@ impl<'a> Watch<'a> {
         })
     }
 
-    /// Who is to be told of every transaction; none where nothing asks for it, which costs nothing.
+    /// The listener for every transaction; none if no option requires it, which costs nothing.
     pub(super) fn listener(&self) -> Option<Counting<'_>> {
         let args = self.args;
-        let wanted = args.log
+        let is_required = args.log
             || args.latency_limit.is_some()
             || args.progress.is_some()
             || args.rate.is_some();
         let counting =
             Counting { limit_ms: args.latency_limit, state: &self.state, log: self.log.as_ref() };
-        wanted.then_some(counting)
+        is_required.then_some(counting)
     }
 
-    /// What was counted, where a listener was wanted.
+    /// The counts, if there was a listener.
     pub(super) fn counts(&self) -> Counts {
         self.state.lock().whole
     }
@@ -108,7 +108,7 @@ impl<'a> Watch<'a> {
         self.connected_ns.get()
     }
 
-    /// Writes what the log still holds back, and says whether all of it was written.
+    /// Writes what the log still buffers, and returns its first error.
     pub(super) fn finish(&self) -> Result<(), CannotRun> {
         self.log.as_ref().map_or(Ok(()), Log::finish)
     }
@@ -155,28 +155,28 @@ impl Observer for Watch<'_> {
 
 impl TransactionListener for Counting<'_> {
     fn ended(&self, one: &TransactionEvent) {
-        let told = LogEntry::of(one);
+        let entry = LogEntry::of(one);
         {
             let mut state = self.state.lock();
             let State { whole, interval } = &mut *state;
-            // What ended after the time is over is of no interval; the last one ends there.
+            // A transaction that ended after the time belongs to no interval; the last interval ends there.
             let interval = (!one.late).then_some(interval);
             for counts in std::iter::once(whole).chain(interval) {
-                counts.take(one, &told, self.limit_ms);
+                counts.take(one, &entry, self.limit_ms);
             }
         }
         if let Some(log) = self.log {
-            log.tell(one, &told);
+            log.write_transaction(one, &entry);
         }
     }
 }
 
 impl Counts {
-    fn take(&mut self, one: &TransactionEvent, told: &LogEntry, limit_ms: Option<f64>) {
+    fn take(&mut self, one: &TransactionEvent, entry: &LogEntry, limit_ms: Option<f64>) {
         match one.outcome {
             TransactionOutcome::Skipped => self.skipped += 1,
             TransactionOutcome::Committed => {
-                let latency_ms = told.latency_us as f64 / 1e3;
+                let latency_ms = entry.latency_us as f64 / 1e3;
                 self.latency_ms.add(latency_ms);
                 self.late += u64::from(limit_ms.is_some_and(|limit| latency_ms > limit));
             }
@@ -184,9 +184,9 @@ impl Counts {
             TransactionOutcome::Aborted | TransactionOutcome::Unknown => {}
         }
         if one.outcome != TransactionOutcome::Skipped {
-            self.lag_ms.add(told.lag_us as f64 / 1e3);
-            self.retried += u64::from(told.retries > 0);
-            self.retries += told.retries;
+            self.lag_ms.add(entry.lag_us as f64 / 1e3);
+            self.retried += u64::from(entry.retries > 0);
+            self.retries += entry.retries;
         }
     }
 }

@@ -1,5 +1,5 @@
-//! A run for a front door: one target, one workload, its record written as it goes; what is printed is
-//! the door's affair.
+//! A run of a compatibility command: one target, one workload, and a record written as it proceeds. The
+//! command prints the results.
 
 use crate::laboratory::Laboratory;
 use std::cell::RefCell;
@@ -15,27 +15,27 @@ use syncline_runner::record::{RunInputs, from_run, head_from_run, interval_from_
 use syncline_runner::{Event, Observer, RunPlan, RunResult, TransactionListener};
 use syncline_workloads::AnyWorkload;
 
-/// What came of a run.
+/// The result of a run.
 #[derive(Debug)]
 pub(crate) struct CompatRun {
     pub(crate) result: RunResult,
     pub(crate) record: RunRecord,
-    /// Whether the record's file is whole.
+    /// Whether the record's file is complete.
     pub(crate) kept: Verdict,
 }
 
-/// What the record of a run is made with.
+/// Inputs of a run's record.
 #[derive(Debug)]
 pub(crate) struct Recording<'a> {
     /// The target's URL.
     pub(crate) url: &'a str,
-    /// The folder that the record goes to.
+    /// The directory of the record.
     pub(crate) runs: &'a Path,
-    /// A map to fold a metered store's stacks by, in place of the one of its product.
+    /// A map for the stacks of a profiled store, instead of its product's.
     pub(crate) map: Option<Map>,
 }
 
-/// Runs and writes the record; `also` is told everything too, and the listener of every transaction.
+/// Runs and writes the record; `also` receives every event, and the listener every transaction.
 pub(crate) fn run<L: Laboratory>(
     recording: Recording<'_>,
     laboratory: &L,
@@ -51,33 +51,36 @@ pub(crate) fn run<L: Laboratory>(
         LogLocation::Nowhere(_) => None,
     };
     let Recording { url, runs, map } = recording;
-    let given = RunInputs {
+    let inputs = RunInputs {
         map,
-        sync_line: SyncLine::unknown(directory, "not measured: a front door measures no line"),
+        sync_line: SyncLine::unknown(
+            directory,
+            "not measured: this command does not measure the sync line",
+        ),
         ..laboratory.record_inputs(url, &target.log_place())
     };
-    let scribe = RecordListener { given, runs, also, written: RefCell::default() };
+    let record_listener = RecordListener { inputs, runs, also, written: RefCell::default() };
     let stop = laboratory.stop_flag();
-    let result = target.run(workload, plan, stop, &scribe, listener);
+    let result = target.run(workload, plan, stop, &record_listener, listener);
     let result = result.map_err(CannotRun::from);
-    let Written { writer, broken } = scribe.written.into_inner();
+    let Written { writer, broken } = record_listener.written.into_inner();
     let result = match result {
         Ok(result) => result,
         Err(why) => {
-            // A head without a run is no record.
+            // A record without a run is discarded.
             writer.map_or(Ok(()), Writer::discard)?;
             return Err(why);
         }
     };
     let runs = std::slice::from_ref(&result);
-    let mut record = from_run(runs, &scribe.given);
-    let stacks = stacks_of(runs, &scribe.given);
+    let mut record = from_run(runs, &record_listener.inputs);
+    let stacks = stacks_of(runs, &record_listener.inputs);
     let finished = match (broken, writer) {
         (None, Some(writer)) => {
             let finished = writer.finish_run(&mut record, stacks);
             finished.map_err(|error| error.to_string())
         }
-        (why, _) => Err(why.unwrap_or_else(|| "it was never begun".to_owned())),
+        (why, _) => Err(why.unwrap_or_else(|| "the run did not start".to_owned())),
     };
     let kept = match finished {
         Ok(file) => {
@@ -85,17 +88,17 @@ pub(crate) fn run<L: Laboratory>(
             Verdict::Holds
         }
         Err(why) => {
-            terminal::error(&format!("there is no whole record of this run: {why}"));
+            terminal::error(&format!("the record of this run is incomplete: {why}"));
             Verdict::Partial
         }
     };
     Ok(CompatRun { result, record, kept })
 }
 
-/// Refuses a place where something stands, which a run would make anew; leaves it as it is. `what` says
-/// why the run cannot start from it.
-pub(crate) fn refuse_what_stands<T: Target>(target: &T, what: &str) -> Result<(), CannotRun> {
-    // Any plan with a table asks for what stands there; only tables that stores number cannot be asked for.
+/// Refuses a place that already holds a store, which a run would replace; leaves it unchanged. `what` says
+/// why the run cannot use it.
+pub(crate) fn refuse_existing<T: Target>(target: &T, what: &str) -> Result<(), CannotRun> {
+    // Any plan with a table finds existing data, except tables that stores number.
     let mut plan = Plan::new();
     plan.table(Table::new("syncline_any").column("id", Kind::Int).key(&["id"]));
     let there = block_on(&(), async {
@@ -104,25 +107,25 @@ pub(crate) fn refuse_what_stands<T: Target>(target: &T, what: &str) -> Result<()
             return there;
         }
         let kept = target.keep().await;
-        // Why it cannot be opened says more than what came of it.
+        // An open error is more informative than the result of keeping.
         there.and_then(|there| kept.map(|()| there))
     });
     match there {
         Ok(false) => Ok(()),
         Ok(true) => Err(CannotRun(format!(
-            "{what}, and {} exists already: name another place, or remove it first",
+            "{what}, but {} exists already: name another place, or remove it first",
             target.name()
         ))),
-        Err(failure) => Err(CannotRun(format!("{what}, and {}", failure.what))),
+        Err(failure) => Err(CannotRun(format!("{what}: {}", failure.what))),
     }
 }
 
-/// Removes what an earlier run of ours left at a target's place; refuses what is not ours.
+/// Removes what an earlier run of Syncline left at a target's place; refuses anything else.
 pub(crate) fn make_empty<T: Target>(target: &T) -> Result<(), CannotRun> {
     let nothing = Plan::new();
     let emptied = block_on(&(), async {
         if let Err(there) = target.create(&nothing).await {
-            // A server that makes nothing anew: what is ours is opened, and goes.
+            // A server that does not replace data: Syncline's own data is opened and removed.
             if !target.capabilities().reopens || !target.reopen(&nothing).await? {
                 return Err(there);
             }
@@ -134,7 +137,7 @@ pub(crate) fn make_empty<T: Target>(target: &T) -> Result<(), CannotRun> {
     emptied.map_err(CannotRun::from)
 }
 
-/// Prints a metered run's cost, as `syncline run` does; nothing of a run that was not metered.
+/// Prints the costs of a profiled run, as `syncline run` does; prints nothing for a run without profile.
 pub(crate) fn print_cost(record: &RunRecord) -> Result<(), CannotRun> {
     if record.head.plan.looks_per_s.is_some() {
         terminal::print(&table::cost(record, &CostChoice::default()))?;
@@ -142,7 +145,7 @@ pub(crate) fn print_cost(record: &RunRecord) -> Result<(), CannotRun> {
     Ok(())
 }
 
-/// The record for machines.
+/// The record as JSON.
 pub(crate) fn json(record: &RunRecord) -> String {
     syncline_record::json(&[Record::from(record.clone())]) + "\n"
 }
@@ -153,9 +156,9 @@ struct Written {
     broken: Option<String>,
 }
 
-/// Writes the record while the run goes on.
+/// Writes the record during the run.
 struct RecordListener<'a> {
-    given: RunInputs,
+    inputs: RunInputs,
     runs: &'a Path,
     also: &'a dyn Observer,
     written: RefCell<Written>,
@@ -166,8 +169,8 @@ impl RecordListener<'_> {
         let mut written = self.written.borrow_mut();
         match (event, &mut written.writer) {
             (Event::Started(head), None) => {
-                let head = head_from_run(head, &self.given);
-                written.writer = Some(Writer::create_run(self.runs, &self.given.identity, &head)?);
+                let head = head_from_run(head, &self.inputs);
+                written.writer = Some(Writer::create_run(self.runs, &self.inputs.identity, &head)?);
                 Ok(())
             }
             (Event::Interval(interval), Some(writer)) => {

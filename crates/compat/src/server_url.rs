@@ -1,20 +1,20 @@
-//! The URL of a server that another tool's flags name.
+//! Builds the URL of a server from another tool's options.
 //!
 //! ```text
-//! SCHEME://USER:PASSWORD@HOST:PORT/DB     a socket in place of a host: SCHEME://USER@:PORT/DB?socket=PATH
+//! SCHEME://USER:PASSWORD@HOST:PORT/DB with a socket instead of a host: SCHEME://USER@:PORT/DB?socket=PATH
 //! ```
 
 use syncline_stores::server::coded_path;
 
-/// What flags say of a server; what they leave open is the target's affair.
+/// A server from options; the target chooses the defaults of missing parts.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Server<'a> {
     pub(super) scheme: &'a str,
     pub(super) user: Option<&'a str>,
     pub(super) password: Option<&'a str>,
-    /// A name or an address; what begins with a slash is the path of a socket.
+    /// A name or an address; a path that begins with a slash is a socket.
     pub(super) host: Option<&'a str>,
-    /// The path of a socket, which outweighs a host.
+    /// The path of a socket, which takes precedence over a host.
     pub(super) socket: Option<&'a str>,
     pub(super) port: Option<&'a str>,
     pub(super) database: Option<&'a str>,
@@ -33,7 +33,7 @@ impl Server<'_> {
         let socket = self.socket.filter(|path| !path.is_empty());
         let socket = socket.or(self.host.filter(is_path));
         let host = self.host.filter(|host| socket.is_none() && !is_path(host));
-        // A slash ends a login.
+        // A slash would end the login part of the URL.
         let user = filled(self.user, "") + &filled(self.password, ":");
         let user = user.replace('/', "%2F");
         let at = if user.is_empty() { "" } else { "@" };

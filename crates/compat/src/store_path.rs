@@ -1,18 +1,18 @@
-//! The place that a target's URL names, at which what it holds can stay for a later run.
+//! The path in a target's URL, at which data can stay for a later run.
 
 use std::path::Path;
 
-/// True if the URL names a place.
+/// True if the URL contains a path.
 pub(super) fn has_path(url: &str) -> bool {
     path(url).is_some()
 }
 
-/// Removes the directory of a store that was emptied, if it is one and nothing stands in it.
+/// Removes the directory of an emptied store, if it is an empty directory.
 pub(super) fn remove_if_empty(url: &str) {
     let Some(path) = path(url).filter(|path| !path.starts_with("//")) else {
         return;
     };
-    // Where something of others stands, or no directory, it stays.
+    // It stays if it is not a directory or contains files.
     drop(std::fs::remove_dir(Path::new(path)));
 }
 

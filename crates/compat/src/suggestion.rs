@@ -1,6 +1,6 @@
-//! Which known name a misspelt one is meant for.
+//! The known name closest to a misspelt one.
 
-/// The known name that is near enough to what was typed: one letter of a short one, two of a long one.
+/// A known name close to what was typed: within one letter for a short name, two for a long one.
 pub(super) fn suggestion_for(
     typed: &str,
     mut known: impl Iterator<Item = &'static str>,
@@ -9,7 +9,7 @@ pub(super) fn suggestion_for(
     known.find(|known| distance(known, typed) <= far)
 }
 
-/// How many letters must be changed, added or left out to make one text of the other.
+/// The edit distance: letters to change, add or remove.
 fn distance(one: &str, other: &str) -> usize {
     let other: Vec<char> = other.chars().collect();
     let mut row: Vec<usize> = (0..=other.len()).collect();
@@ -29,7 +29,7 @@ mod tests {
     use super::{distance, suggestion_for};
 
     #[test]
-    fn a_letter_or_two_are_near() {
+    fn one_or_two_letters_are_close() {
         for (one, other, letters) in [
             ("table", "table", 0),
             ("table", "tables", 1),

@@ -1,11 +1,11 @@
 //! `syncline sysbench`: sysbench's OLTP tests on the laboratory's targets.
 //!
-//! `prepare` makes and fills the tables and keeps them at the target's place; a later `run` starts from
-//! what it finds there, or from a part of it; `cleanup` removes them. What `prepare` has made is removed by
-//! `cleanup` only. Where nothing was prepared a run makes and fills the tables and removes them afterwards.
-//! A run that may take rows away starts from prepared ones too, and no run after it. One that inserts needs
-//! tables of its own: on a server they are in a schema beside the prepared ones, elsewhere it is refused
-//! where something is. Tables of the real sysbench are refused: what is in them cannot be verified.
+//! `prepare` creates and fills the tables and keeps them at the target's place; a later `run` uses them, or a
+//! part of them; only `cleanup` removes them. If nothing was prepared, a run creates and fills the tables and
+//! removes them afterwards. A run that deletes rows may also use prepared tables, but no run after it can. A
+//! run that inserts needs its own tables: on a server they are in a separate schema next to the prepared
+//! ones, elsewhere it is refused if data exists. Tables of the real sysbench are refused, since their rows
+//! cannot be verified.
 
 use super::store_path::{has_path, remove_if_empty};
 use super::sysbench_flags::{CHOSEN_HERE, Flags};
@@ -29,7 +29,7 @@ use syncline_stores::server::shown;
 use syncline_workloads::AnyWorkload;
 use syncline_workloads::oltp::{Oltp, Options, Test};
 
-/// Does what sysbench's command line says.
+/// Runs sysbench's command line.
 pub(crate) fn sysbench<L: Laboratory>(args: &SysbenchArgs, laboratory: &L) -> Outcome {
     let read = |path: &str| {
         std::fs::read_to_string(path)
@@ -50,12 +50,12 @@ pub(crate) fn sysbench<L: Laboratory>(args: &SysbenchArgs, laboratory: &L) -> Ou
         terminal::print(&help(&flags))?;
         return Ok(Verdict::Holds);
     }
-    // Before a store is opened, so that bad options do no harm.
+    // Parsed before a store is opened, so that bad options change nothing.
     workload(&flags, false)?;
     let url = flags.url.as_deref().or(laboratory.own());
     let url = url.ok_or_else(|| {
         CannotRun::because(
-            "no store was named: say --on=TARGET, such as --on=engine:./store, or --db-driver=mysql or \
+            "no store was named: give --on=TARGET, such as --on=engine:./store, or --db-driver=mysql or \
              pgsql with that driver's options",
         )
     })?;
@@ -65,7 +65,7 @@ pub(crate) fn sysbench<L: Laboratory>(args: &SysbenchArgs, laboratory: &L) -> Ou
     let mut url = url.to_owned();
     let mut target = match flags.command {
         Command::Cleanup => laboratory.open(&url)?,
-        _ => laboratory.meet(&url)?,
+        _ => laboratory.open_checked(&url)?,
     };
     if flags.dry_run {
         return cleanup_unmade(&flags, &target);
@@ -76,23 +76,23 @@ pub(crate) fn sysbench<L: Laboratory>(args: &SysbenchArgs, laboratory: &L) -> Ou
     if flags.by_driver && view.waits_for_log == Some(false) && flags.command != Command::Cleanup {
         terminal::note(tables::DOES_NOT_WAIT);
         url.push_str("&durability=none");
-        target = laboratory.meet(&url)?;
+        target = laboratory.open_checked(&url)?;
     }
     match flags.command {
         Command::Prepare => prepare(&flags, &url, &target, laboratory),
         Command::Cleanup => cleanup(&flags, &url, &target),
         Command::Run | Command::Help => {
             let kept = workload(&flags, true)?;
-            // What inserts has tables of its own, which leaves alone what was prepared where it can.
+            // An inserting test uses its own tables, and leaves prepared ones alone where it can.
             match tables::without_schema(&url).filter(|_| kept.loaded_as().is_none()) {
-                Some(url) => run(&flags, &url, &laboratory.meet(&url)?, laboratory),
+                Some(url) => run(&flags, &url, &laboratory.open_checked(&url)?, laboratory),
                 None => run(&flags, &url, &target, laboratory),
             }
         }
     }
 }
 
-/// The options of a test, as sysbench lists them.
+/// The options of a test, in sysbench's format.
 fn help(flags: &Flags) -> String {
     let listed = Options::LISTING.iter();
     let listed = listed.filter(|option| !CHOSEN_HERE.contains(&option.name));
@@ -103,7 +103,7 @@ fn help(flags: &Flags) -> String {
     format!("{} options:\n{}", flags.test.script(), lines.collect::<String>())
 }
 
-/// The workload; `kept` says that its tables may come from an earlier run.
+/// The workload; `kept`: its tables may come from an earlier run.
 pub(super) fn workload(flags: &Flags, kept: bool) -> Result<AnyWorkload, CannotRun> {
     let mut options = flags.options.clone();
     options.push(("test".to_owned(), flags.test.word().to_owned()));
@@ -119,7 +119,7 @@ fn oltp(workload: &AnyWorkload) -> &Oltp {
     }
 }
 
-/// The workload with another number of tables, as they may have been prepared.
+/// The workload with a different number of tables, as may have been prepared.
 fn with_tables(flags: &Flags, tables: u64) -> Result<AnyWorkload, CannotRun> {
     let mut flags = flags.clone();
     flags.options.retain(|(option, _)| option != "tables");
@@ -127,7 +127,7 @@ fn with_tables(flags: &Flags, tables: u64) -> Result<AnyWorkload, CannotRun> {
     workload(&flags, true)
 }
 
-/// The workload on prepared tables, of which it may use a part.
+/// The workload on a part of prepared tables.
 fn part_of(flags: &Flags, layout: &Layout) -> Result<AnyWorkload, CannotRun> {
     let asked = *oltp(&workload(flags, true)?).chosen();
     let mut flags = flags.clone();
@@ -144,7 +144,7 @@ fn part_of(flags: &Flags, layout: &Layout) -> Result<AnyWorkload, CannotRun> {
     workload(&flags, true)
 }
 
-/// The tables of a test, with point selects in place of its statements.
+/// The tables of a test, with point selects instead of its statements.
 fn preparing(flags: &Flags) -> Result<AnyWorkload, CannotRun> {
     let shapes = ["tables", "table_size", "create_secondary", "secondary"];
     let options = flags.options.iter();
@@ -154,22 +154,21 @@ fn preparing(flags: &Flags) -> Result<AnyWorkload, CannotRun> {
     Ok(AnyWorkload::parse(Oltp::NAME, &options)?)
 }
 
-/// Makes the tables and fills them, unless they are there, and keeps them; a plan has at least one
-/// transaction, so one is performed.
+/// Creates, fills and keeps the tables unless they exist. A plan has at least one transaction, so one is run.
 fn prepare<L: Laboratory>(flags: &Flags, url: &str, target: &L::Target, laboratory: &L) -> Outcome {
     let workload = workload(flags, true)?;
     if workload.loaded_as().is_none() {
         terminal::note(&format!(
-            "there is nothing to prepare: {} inserts, so that its run makes tables of its own",
+            "there is nothing to prepare: {} inserts, so its run makes tables of its own",
             flags.test.script()
         ));
         return Ok(Verdict::Holds);
     }
-    // One transaction of a test that takes rows away would spend what is to be prepared.
+    // A transaction of a test that deletes rows would change what is being prepared.
     let workload = if workload.leaves_other_rows() { preparing(flags)? } else { workload };
     if !has_path(url) || !target.capabilities().reopens {
         return Err(CannotRun(format!(
-            "what {} holds goes with the program, so that nothing can be prepared there: name a place that \
+            "the tables of {} would be removed with the program, so nothing can be prepared there: name a place that \
              stays, such as --on=engine:./store",
             shown(url)
         )));
@@ -188,21 +187,21 @@ fn prepare<L: Laboratory>(flags: &Flags, url: &str, target: &L::Target, laborato
         return Err(CannotRun(what));
     }
     if result.head.workload.rows_kept {
-        terminal::note("the tables were there already, so none was made");
+        terminal::note("the tables existed already, so none were created");
     }
     Ok(Verdict::Holds)
 }
 
-/// What `cleanup` would remove.
+/// Prints what `cleanup` would remove.
 fn cleanup_unmade<T: Target>(flags: &Flags, target: &T) -> Outcome {
     let workload = workload(flags, true)?;
     let intent = target.intent(workload.plan(), 1)?;
     let mut lines = intent.removes;
     if lines.is_empty() {
-        lines = vec![format!("what is at {}, if a run of syncline made it", target.name())];
+        lines = vec![format!("the data of {}, if a run of syncline created it", target.name())];
     }
     terminal::print(&format!("would remove\n  {}\n", lines.join("\n  ")))?;
-    terminal::note("a dry run: nothing was touched");
+    terminal::note("dry run: nothing was changed");
     Ok(Verdict::Holds)
 }
 
@@ -231,17 +230,17 @@ fn run<L: Laboratory>(flags: &Flags, url: &str, target: &L::Target, laboratory: 
     if kept.loaded_as().is_none() {
         let needs = format!("{script} inserts, so it makes tables of its own");
         if stays {
-            recorded_run::refuse_what_stands(target, &needs)?;
+            recorded_run::refuse_existing(target, &needs)?;
         }
-        terminal::note(&format!("{needs} and leaves none"));
+        terminal::note(&format!("{needs} and removes them afterwards"));
     } else if starts && !reuse {
-        recorded_run::refuse_what_stands(target, "nothing was prepared to its end there")?;
+        recorded_run::refuse_existing(target, "nothing was prepared there completely")?;
         terminal::note(
-            "nothing was prepared there: the tables are made for this run and removed after it",
+            "nothing was prepared there: the tables are created for this run and removed after it",
         );
     } else if reuse && kept.leaves_other_rows() {
         terminal::note(&format!(
-            "{script} takes rows away, so no later run can start from what was prepared here"
+            "{script} deletes rows, so no later run can use what was prepared here"
         ));
     }
     let workload = match prepared {
@@ -260,7 +259,7 @@ fn run<L: Laboratory>(flags: &Flags, url: &str, target: &L::Target, laboratory: 
     if flags.json {
         terminal::print(&recorded_run::json(&record))?;
     } else {
-        // As in sysbench, events under way when the time was over are counted, and so is their time.
+        // As in sysbench, events in progress at the end of the time are counted, including their time.
         let seconds = result.elapsed_ns() as f64 / clock::SECOND as f64;
         let events = oltp.events_of_transaction();
         let (all, clients) = (watch.all(), watch.clients());
@@ -270,17 +269,17 @@ fn run<L: Laboratory>(flags: &Flags, url: &str, target: &L::Target, laboratory: 
         terminal::print(&report::cumulative(flags, &all, &clients, events, seconds))?;
         recorded_run::print_cost(&record)?;
         if events < 1.0 {
-            terminal::note("latencies are of single statements, each of which is a transaction");
+            terminal::note("each latency is of one statement, which is a transaction of its own");
         } else if events > 1.0 {
             terminal::note(&format!(
-                "latencies are of transactions of {events:.0} events each, of which only whole ones are \
-                 performed"
+                "latencies are of transactions of {events:.0} events each; only whole transactions are \
+                 run"
             ));
         }
     }
-    let verdict = laboratory.judge(&record).and(kept);
+    let verdict = laboratory.report_verdict(&record).and(kept);
     if let StopReason::Failure { .. } = result.stopped_by {
-        terminal::error("the run was broken off; the results above are incomplete");
+        terminal::error("the run was aborted; the results above are incomplete");
         return Ok(Verdict::Broken);
     }
     Ok(verdict)
@@ -302,7 +301,7 @@ pub(super) fn plan(flags: &Flags, oltp: &Oltp, reuse: bool) -> RunPlan {
         } else {
             Arrival::Closed
         },
-        // sysbench begins an event anew as often as others are in its way.
+        // sysbench repeats an event until it no longer conflicts.
         retries: u32::MAX,
         seed: match flags.seed {
             0 => clock::wall(),
@@ -316,16 +315,16 @@ pub(super) fn plan(flags: &Flags, oltp: &Oltp, reuse: bool) -> RunPlan {
     }
 }
 
-/// sysbench's lines while tables are made and filled.
+/// Prints sysbench's lines while tables are created and filled.
 struct Filling<'o> {
     options: &'o Options,
-    /// Tables that were said to be filled.
-    said: Cell<u64>,
+    /// The number of tables announced so far.
+    announced: Cell<u64>,
 }
 
 impl<'o> Filling<'o> {
     fn new(options: &'o Options) -> Filling<'o> {
-        Filling { options, said: Cell::new(0) }
+        Filling { options, announced: Cell::new(0) }
     }
 }
 
@@ -336,14 +335,14 @@ impl Observer for Filling<'_> {
         };
         let Options { tables, table_size, .. } = *self.options;
         let mut text = String::new();
-        if self.said.get() == 0 && of > 0 {
+        if self.announced.get() == 0 && of > 0 {
             for number in 1..=tables {
                 text += &format!("Creating table 'sbtest{number}'...\n");
             }
         }
         // Tables are filled one after another.
         let begun = tables.min(units / table_size + 1);
-        for number in self.said.replace(begun) + 1..=begun {
+        for number in self.announced.replace(begun) + 1..=begun {
             text += &format!("Inserting {table_size} records into 'sbtest{number}'\n");
         }
         if let Err(error) = terminal::print(&text) {

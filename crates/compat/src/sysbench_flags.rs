@@ -1,8 +1,8 @@
-//! sysbench's options: `--name=value`, in which `-` and `_` are the same; the test and the command are
-//! the words without dashes. A file named by `--config-file` holds a `name=value` a line.
+//! sysbench's options: `--name=value`, in which `-` and `_` are the same; the words without dashes are the
+//! test and the command. A file named by `--config-file` holds one `name=value` per line.
 //!
-//! Every option is one of four kinds: an option of the test, one of the run, one that says where a server
-//! is, or one that means nothing here, which is warned of or refused by its name.
+//! Every option is of one of four kinds: an option of the test, an option of the run, an option that names a
+//! server, or one without effect here, which causes a warning or is refused by name.
 
 use super::clients::clients;
 use super::libpq_environment::LibpqEnvironment;
@@ -12,83 +12,83 @@ use std::path::PathBuf;
 use syncline_console::{CannotRun, MeterArgs, MeterTyped};
 use syncline_workloads::oltp::{self, Test};
 
-/// What was typed.
+/// The parsed command line.
 #[derive(Clone, Debug, PartialEq)]
-#[allow(clippy::struct_excessive_bools, reason = "each stands alone, as sysbench's options do")]
+#[allow(clippy::struct_excessive_bools, reason = "each is an independent option, as in sysbench")]
 pub(super) struct Flags {
     pub(super) test: Test,
     pub(super) command: Command,
     /// The store.
     pub(super) url: Option<String>,
-    /// True if options of a driver name it.
+    /// True if driver options name the store.
     pub(super) by_driver: bool,
     pub(super) runs: PathBuf,
     pub(super) json: bool,
-    /// Whether the run is looked into.
+    /// The profiling options.
     pub(super) meter: MeterArgs,
-    /// True if only what would be done is to be printed.
+    /// Print what the run would do, and change nothing.
     pub(super) dry_run: bool,
-    /// True if only the version is to be printed.
+    /// Print the version.
     pub(super) version: bool,
     pub(super) threads: usize,
-    /// Events to perform; 0 sets no limit.
+    /// Events to run; 0 sets no limit.
     pub(super) events: u64,
     /// Seconds to run; 0 sets no limit.
     pub(super) time_s: u64,
     pub(super) warm_up_s: u64,
-    /// Events a second; 0 is a closed loop.
+    /// Events per second; 0 is a closed loop.
     pub(super) rate_per_s: f64,
-    /// Seconds; 0 reports nothing meanwhile.
+    /// Seconds between progress lines; 0 prints none.
     pub(super) report_interval_s: u64,
-    /// 0 tells none.
+    /// The percentile to print; 0 prints none.
     pub(super) percentile: u8,
-    /// True if the distribution of latencies is printed.
+    /// Print the distribution of latencies.
     pub(super) histogram: bool,
-    /// Seconds that events under way are given at the end; none gives all that they need.
+    /// Seconds until events in progress at the end are aborted; none waits for them.
     pub(super) forced_shutdown_s: Option<u64>,
-    /// 0 takes the time.
+    /// The seed of all random choices; 0 takes the time.
     pub(super) seed: u64,
     /// Options of the test.
     pub(super) options: Vec<(String, String)>,
-    /// What was typed and has no meaning here, in sentences.
+    /// Warnings for options without effect here.
     pub(super) warnings: Vec<String>,
 }
 
-/// Options that change nothing here, and why that is so; said once if they are given.
+/// Options without effect here, and why; each causes one warning.
 const WITHOUT_MEANING: [(&str, &str); 8] = [
-    ("thread_stack_size", "threads have the stack that they need"),
-    ("thread_init_timeout", "clients have as long to connect as they need"),
+    ("thread_stack_size", "the stack size of threads is fixed"),
+    ("thread_init_timeout", "connecting has no time limit"),
     ("luajit_cmd", "there is no Lua here"),
-    ("mysql_ignore_errors", "conflicts are tried again, and any other error ends the run"),
-    ("debug", "the record tells all there is"),
-    ("db_debug", "the record tells all there is"),
-    ("mysql_debug", "the record tells all there is"),
-    ("verbosity", "the lines are those of level 3"),
+    ("mysql_ignore_errors", "conflicts are retried, and any other error ends the run"),
+    ("debug", "the record already holds everything"),
+    ("db_debug", "the record already holds everything"),
+    ("mysql_debug", "the record already holds everything"),
+    ("verbosity", "the output is always that of level 3"),
 ];
 
-/// Options of sysbench that are refused unless they say what is done anyway.
+/// Options that are refused unless their value is what happens anyway.
 const REFUSED: [(&str, &[&str], &str); 11] = [
-    ("report_checkpoints", &[""], "the record has intervals"),
-    ("create_table_options", &[""], "how tables are made is the target's affair"),
-    ("mysql_table_options", &[""], "how tables are made is the target's affair"),
-    ("mysql_storage_engine", &["innodb"], "how tables are made is the target's affair"),
-    ("pgsql_variant", &[""], "there is one kind of PostgreSQL here"),
+    ("report_checkpoints", &[""], "the record holds intervals instead"),
+    ("create_table_options", &[""], "the target decides how its tables are created"),
+    ("mysql_table_options", &[""], "the target decides how its tables are created"),
+    ("mysql_storage_engine", &["innodb"], "the target decides how its tables are created"),
+    ("pgsql_variant", &[""], "only standard PostgreSQL is supported"),
     ("reconnect", &["0"], "clients keep their connections until the run ends"),
-    ("mysql_dry_run", &["off"], "--dry-run prints what would be done, --on=null performs nothing"),
+    ("mysql_dry_run", &["off"], "--dry-run prints what would be done; --on=null does no work"),
     ("mysql_compression", &["off"], "connections are not compressed"),
-    ("mysql_ssl", &["off"], "say it in the URL of --on"),
-    ("mysql_ssl_cipher", &[""], "say it in the URL of --on"),
+    ("mysql_ssl", &["off"], "set it in the URL of --on"),
+    ("mysql_ssl_cipher", &[""], "set it in the URL of --on"),
     ("validate", &["on", "off"], "rows are always checked"),
 ];
 
 impl Flags {
-    /// Of the words; `read` reads a file.
+    /// Parses the words; `read` reads a file.
     pub(super) fn parse(
         words: &[String],
         read: impl Fn(&str) -> Result<String, CannotRun>,
     ) -> Result<Flags, CannotRun> {
         let mut parser = Parser::new();
-        // What is not a test here has options of its own, of which nothing is known.
+        // A test that is not supported has options of its own, about which nothing is known.
         let by_option = words.iter().find_map(|word| word.strip_prefix("--test="));
         let first = words.iter().find(|word| !word.starts_with('-')).map(String::as_str);
         if let Some(name) = by_option.or(first).filter(|name| *name != "help") {
@@ -150,7 +150,7 @@ impl Parser {
         }
     }
 
-    /// Takes `name=value`, or a name that is switched on.
+    /// Parses `name=value`, or a name alone, which switches it on.
     fn option(
         &mut self,
         text: &str,
@@ -164,45 +164,45 @@ impl Parser {
         if let Some(why) = deprecated(&name) {
             self.warn(format!("--{typed} is deprecated, use --{why} instead"));
         }
-        let wanted = || value.ok_or_else(|| CannotRun(format!("--{typed} requires =VALUE")));
+        let required = || value.ok_or_else(|| CannotRun(format!("--{typed} requires =VALUE")));
         let number = |least: u64| -> Result<u64, CannotRun> {
-            let value = wanted()?;
+            let value = required()?;
             let number = value.parse().ok().filter(|number| *number >= least);
             number.ok_or_else(|| {
-                CannotRun(format!("--{typed}={value}: it takes a whole number from {least}"))
+                CannotRun(format!("--{typed}={value}: must be a whole number from {least}"))
             })
         };
         match name.as_str() {
-            "on" => self.on = Some(wanted()?.to_owned()),
-            "runs" => self.flags.runs = wanted()?.into(),
+            "on" => self.on = Some(required()?.to_owned()),
+            "runs" => self.flags.runs = required()?.into(),
             "json" => self.flags.json = true,
             "histogram" => {
                 self.flags.histogram = !matches!(value, Some("off" | "false" | "no" | "0"));
             }
             "meter" => self.meter.meter = true,
-            "sampling_hz" | "looks" => self.meter.set_sampling_hz(wanted()?).map_err(CannotRun)?,
-            "map" => self.meter.map = Some(wanted()?.into()),
+            "sampling_hz" | "looks" => self.meter.set_sampling_hz(required()?).map_err(CannotRun)?,
+            "map" => self.meter.map = Some(required()?.into()),
             "dry_run" => self.flags.dry_run = true,
             "help" => self.names.push("help".to_owned()),
             "version" => self.flags.version = true,
             "test" => {
                 self.warn("--test is deprecated, name the test without it".to_owned());
-                self.names.insert(0, wanted()?.to_owned());
+                self.names.insert(0, required()?.to_owned());
             }
-            "db_ps_mode" => match wanted()? {
+            "db_ps_mode" => match required()? {
                 "auto" => {}
                 "disable" => self.warn(
-                    "--db-ps-mode=disable means nothing here: statements are prepared all the same, so a \
+                    "--db-ps-mode=disable has no effect here: statements are prepared anyway, so a \
                      server parses each of them once a session"
                         .to_owned(),
                 ),
                 other => {
                     return Err(CannotRun(format!(
-                        "--db-ps-mode={other}: there are auto and disable"
+                        "--db-ps-mode={other}: must be auto or disable"
                     )));
                 }
             },
-            "config_file" => self.config(&read(wanted()?)?, read)?,
+            "config_file" => self.config(&read(required()?)?, read)?,
             "threads" | "num_threads" => {
                 self.flags.threads = clients("--threads", number(1)?)?;
             }
@@ -212,7 +212,7 @@ impl Parser {
             "rate" | "tx_rate" => self.flags.rate_per_s = number(0)? as f64,
             "report_interval" => self.flags.report_interval_s = number(0)?,
             "rand_seed" => self.flags.seed = number(0)?,
-            "percentile" => self.flags.percentile = percentile(wanted()?)?,
+            "percentile" => self.flags.percentile = percentile(required()?)?,
             "forced_shutdown" => {
                 self.flags.forced_shutdown_s = match value {
                     Some("off") => None,
@@ -220,12 +220,12 @@ impl Parser {
                 }
             }
             place if sysbench_url::is_place(place) => {
-                self.place.insert(name, wanted()?.to_owned());
+                self.place.insert(name, required()?.to_owned());
             }
             option if is_of_test(option) => {
                 let value = switched(&name, value)
                     .ok_or_else(|| CannotRun(format!("--{typed} requires =VALUE")))?;
-                // As with any option, the last one typed holds.
+                // As with any option, the last one counts.
                 self.flags.options.retain(|(other, _)| *other != name);
                 self.flags.options.push((name, value));
             }
@@ -254,7 +254,7 @@ impl Parser {
         Ok(())
     }
 
-    /// Warns of what means nothing here, and refuses what asks for something else than is done.
+    /// Warns about an option without effect, or refuses one whose value asks for something else.
     fn without_effect(
         &mut self,
         typed: &str,
@@ -262,12 +262,12 @@ impl Parser {
         value: Option<&str>,
     ) -> Result<(), CannotRun> {
         if let Some((_, why)) = WITHOUT_MEANING.iter().find(|(option, _)| *option == name) {
-            self.warn(format!("--{typed} means nothing here: {why}"));
+            self.warn(format!("--{typed} has no effect here: {why}"));
             return Ok(());
         }
         let Some((_, done, why)) = REFUSED.iter().find(|(option, ..)| *option == name) else {
             return Err(CannotRun(format!(
-                "syncline sysbench has no option --{typed}; `syncline sysbench TEST help` lists those of \
+                "syncline sysbench has no option --{typed}; `syncline sysbench TEST help` lists the options of \
                  a test"
             )));
         };
@@ -294,7 +294,7 @@ impl Parser {
         flags.url = match (self.on, sysbench_url::url(&self.place, &outside)?) {
             (Some(_), Some(_)) => {
                 return Err(CannotRun::because(
-                    "--on and the options of a driver both name the store: say one of them",
+                    "--on and the options of a driver both name the store: use only one of them",
                 ));
             }
             (Some(on), None) => Some(on),
@@ -307,19 +307,21 @@ impl Parser {
         let (test, command) = match &self.names[..] {
             [] if flags.version => ("oltp_read_write", "help"),
             [] => {
-                return Err(CannotRun::because("no test was named: say oltp_read_write run"));
+                return Err(CannotRun::because(
+                    "no test was named: give a test and a command, such as oltp_read_write run",
+                ));
             }
             [only] if only == "help" => ("oltp_read_write", "help"),
             [only] if flags.version => (only.as_str(), "help"),
             [test] => {
                 return Err(CannotRun(format!(
-                    "no command was named: say {test} prepare, run, cleanup or help"
+                    "no command was named: give {test} with prepare, run, cleanup or help"
                 )));
             }
             [test, command] => (test.as_str(), command.as_str()),
             [_, _, more, ..] => {
                 return Err(CannotRun(format!(
-                    "\"{more}\" is one word too many: values of options stand behind a ="
+                    "\"{more}\" is one word too many: write options as --name=value"
                 )));
             }
         };
@@ -337,7 +339,7 @@ impl Parser {
             ));
         }
         if flags.test == Test::BulkInsert {
-            // A table a thread, as in sysbench.
+            // One table per thread, as in sysbench.
             flags.options.retain(|(option, _)| option != "tables");
             let tables = flags.threads.to_string();
             flags.options.push(("tables".to_owned(), tables));
@@ -350,12 +352,12 @@ fn percentile(typed: &str) -> Result<u8, CannotRun> {
     let percentile = typed.parse().ok().filter(|percent: &u8| *percent <= 100);
     percentile.ok_or_else(|| {
         CannotRun(format!(
-            "--percentile={typed}: it takes a whole number from 1 to 100, or 0 for none"
+            "--percentile={typed}: must be a whole number from 1 to 100, or 0 for none"
         ))
     })
 }
 
-/// What replaces a deprecated option.
+/// The replacement of a deprecated option.
 fn deprecated(name: &str) -> Option<&'static str> {
     match name {
         "num_threads" => Some("threads"),
@@ -366,10 +368,10 @@ fn deprecated(name: &str) -> Option<&'static str> {
     }
 }
 
-/// Options of the workload that are no options of sysbench.
+/// Options of the workload that are not options of sysbench.
 pub(super) const CHOSEN_HERE: [&str; 4] = ["test", "kept", "used_tables", "used_rows"];
 
-/// True if it is an option of the tests, which this door does not choose itself.
+/// True for an option of the tests that this command does not choose itself.
 fn is_of_test(option: &str) -> bool {
     let chosen_here = CHOSEN_HERE.contains(&option);
     !chosen_here && listed(option).is_some()
@@ -379,7 +381,7 @@ fn listed(option: &str) -> Option<&'static syncline_contract::OptionListing> {
     oltp::Options::LISTING.iter().find(|listed| listed.name == option)
 }
 
-/// The value of an option of the tests, switches in the words of ours; none if it is missing.
+/// The value of a test's option, with switches as the workload writes them; none if it is missing.
 fn switched(option: &str, value: Option<&str>) -> Option<String> {
     let is_switch = listed(option).is_some_and(|listed| listed.takes == "on or off");
     let word = match (is_switch, value) {

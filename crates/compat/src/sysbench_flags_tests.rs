@@ -1,4 +1,4 @@
-//! sysbench's command lines: what is taken, warned of and refused.
+//! sysbench's command lines: accepted, warned about and refused.
 
 use super::{CannotRun, Command, Flags};
 use syncline_workloads::oltp::Test;
@@ -14,7 +14,7 @@ fn parse(line: &str) -> Result<Flags, String> {
 }
 
 #[test]
-fn options_stand_anywhere_with_dashes_or_underscores() {
+fn options_are_accepted_anywhere_with_dashes_or_underscores() {
     let line = "oltp_read_write --tables=10 --table_size=500 --threads=8 --time=60 --skip-trx \
                 --range-selects=false --rand-type=uniform --on=engine:x run --rate=50";
     let flags = parse(line).unwrap();
@@ -40,20 +40,20 @@ fn sysbench_s_defaults_hold() {
 }
 
 #[test]
-fn files_hold_options_and_the_last_one_holds() {
+fn files_hold_options_and_the_last_one_counts() {
     let flags = parse("--config-file=file --table-size=9 /x/oltp_delete.lua prepare").unwrap();
     assert_eq!((flags.threads, flags.test), (3, Test::Delete));
     assert_eq!(flags.options, [("table_size".to_owned(), "9".to_owned())]);
 }
 
 #[test]
-fn a_table_a_thread_is_filled_in_bulk() {
+fn bulk_insert_fills_one_table_per_thread() {
     let flags = parse("bulk_insert --threads=4 run").unwrap();
     assert_eq!(flags.options, [("tables".to_owned(), "4".to_owned())]);
 }
 
 #[test]
-fn what_is_deprecated_or_means_nothing_is_warned_of() {
+fn deprecated_options_and_options_without_effect_cause_warnings() {
     let flags = parse("oltp_insert run --num-threads=2 --max-time=3 --verbosity=5").unwrap();
     assert_eq!((flags.threads, flags.time_s), (2, 3));
     assert_eq!(flags.warnings.len(), 3, "{:?}", flags.warnings);
@@ -61,7 +61,7 @@ fn what_is_deprecated_or_means_nothing_is_warned_of() {
 
 /// f18, f19, f20.
 #[test]
-fn what_people_type_is_taken() {
+fn common_command_lines_are_accepted() {
     let line = "--test=/usr/share/sysbench/oltp_read_write.lua --db-ps-mode=disable \
                 --mysql-storage-engine=InnoDB run";
     let flags = parse(line).unwrap();
@@ -71,28 +71,25 @@ fn what_people_type_is_taken() {
     assert!(parse("oltp_insert --version").unwrap().version);
 }
 
-/// f17: the reason that is there for a test comes before its options.
+/// f17: the reason for an unsupported test is reported before its options are parsed.
 #[test]
-fn what_is_no_test_here_is_refused_before_its_options() {
-    for (line, said) in [
+fn unsupported_tests_are_refused_before_their_options() {
+    for (line, expected) in [
         ("./tpcc.lua --tables=2 --scale=2 --on=sqlite run", "`syncline run tpcc`"),
         ("fileio --file-total-size=1G prepare", "`syncline probe DIR`"),
         ("--random-points=10 select_random_points --on=sqlite run", "takes a list of ids"),
-        ("cpu --cpu-max-prime=20000 run", "processors are not tested here"),
-        ("/home/me/wide_update.lua --columns=3 run", "wide_update.lua is a Lua script of its own"),
-        (
-            "--test=/usr/share/doc/sysbench/tests/db/oltp.lua --oltp-table-size=5 run",
-            "became of it",
-        ),
+        ("cpu --cpu-max-prime=20000 run", "does not test processors"),
+        ("/home/me/wide_update.lua --columns=3 run", "wide_update.lua is a Lua script, which"),
+        ("--test=/usr/share/doc/sysbench/tests/db/oltp.lua --oltp-table-size=5 run", "replaces it"),
     ] {
         let why = parse(line).err().unwrap_or_default();
-        assert!(why.contains(said) && !why.contains("no option"), "{line}: {why}");
+        assert!(why.contains(expected) && !why.contains("no option"), "{line}: {why}");
     }
 }
 
 #[test]
-fn what_is_wrong_is_one_sentence() {
-    for (line, said) in [
+fn errors_are_one_sentence() {
+    for (line, expected) in [
         ("", "no test was named"),
         ("oltp_insert", "no command was named"),
         ("cpu run", "cpu does not apply"),
@@ -113,9 +110,9 @@ fn what_is_wrong_is_one_sentence() {
         ("oltp_insert run --config-file=itself", "cannot name another"),
         ("oltp_insert run --threads=1000001", "at most 1000000 clients"),
         ("oltp_insert run --threads=99999999999999999", "at most 1000000 clients"),
-        ("oltp_insert run --on=a --db-driver=mysql", "say one of them"),
+        ("oltp_insert run --on=a --db-driver=mysql", "use only one of them"),
     ] {
         let why = parse(line).err().unwrap_or_default();
-        assert!(why.contains(said), "{line}: {why}");
+        assert!(why.contains(expected), "{line}: {why}");
     }
 }

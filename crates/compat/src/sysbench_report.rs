@@ -1,7 +1,7 @@
-//! sysbench's lines at the beginning and the end of a run, in the words and the order that programs parse.
+//! sysbench's lines at the beginning and end of a run, in the wording and order that programs parse.
 //!
-//! Queries are those of committed events, where sysbench counts those of undone tries too, and counts a
-//! write that met no row as "other". Conflicts are its ignored errors.
+//! Queries are those of committed events, whereas sysbench also counts those of undone tries, and counts a
+//! write that matched no row as "other". Conflicts are sysbench's ignored errors.
 
 use super::sysbench_flags::Flags;
 use super::sysbench_watch::Counted;
@@ -54,8 +54,8 @@ pub(super) fn histogram(all: &Counted) -> String {
     text + " \n"
 }
 
-/// The lines after a run: what all did and what each client did, events to a transaction, and the length
-/// of the run in seconds.
+/// The lines after a run: the totals, the counts of each client, events per transaction, and the length of
+/// the run in seconds.
 pub(super) fn cumulative(
     flags: &Flags,
     all: &Counted,
@@ -143,7 +143,7 @@ mod tests {
     use crate::sysbench_watch::Counted;
 
     #[test]
-    fn latencies_stand_in_sysbench_s_buckets() {
+    fn latencies_are_in_sysbench_s_buckets() {
         let mut counted = Counted::new();
         for (ms, count) in [(1, 100), (20, 10)] {
             counted.latencies.record_n(ms * 1_000_000, count).unwrap();

@@ -1,4 +1,4 @@
-//! Whose tables sysbench's tests find, and how many rows were prepared.
+//! The tables that sysbench's tests find, who made them, and how many rows were prepared.
 
 use syncline_benchmark::Benchmark;
 use syncline_console::CannotRun;
@@ -7,21 +7,21 @@ use syncline_stores::server::shown;
 use syncline_workloads::AnyWorkload;
 use syncline_workloads::oltp::{Oltp, Options};
 
-/// Said where the user's own settings give up a commit's wait.
+/// The note if the user's own settings do not wait for commits.
 pub(super) const DOES_NOT_WAIT: &str =
     "synchronous_commit is off for this session, so that commits are not durable (durability=none)";
 
-/// Numbers of tables that are tried where others were prepared than were asked for.
+/// Numbers of tables to try if the prepared number differs from the requested one.
 const USUAL: [u64; 12] = [40, 48, 50, 64, 80, 100, 128, 200, 250, 256, 500, 1_000];
 
-/// How many are usual among the small ones.
+/// All numbers up to this are tried.
 const SMALL: u64 = 32;
 
-/// What was prepared.
+/// The prepared tables.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Layout {
     pub(super) tables: u64,
-    /// Of each table.
+    /// The rows of each table.
     pub(super) rows: u64,
 }
 
@@ -30,20 +30,20 @@ pub(super) fn names(tables: u64) -> Vec<String> {
     (1..=tables).map(|number| format!("sbtest{number}")).collect()
 }
 
-/// Refuses tables that `sysbench prepare` itself has made.
+/// Refuses tables that the real `sysbench prepare` made.
 pub(super) fn refuse_others(view: &UserView, url: &str) -> Result<(), CannotRun> {
     let Some(table) = view.tables.first() else {
         return Ok(());
     };
     Err(CannotRun(format!(
-        "{table} is at {} already, and Syncline did not make it: its tests check every row that they read, \
+        "{table} is at {} already, and Syncline did not create it: its tests check every row that they read, \
          so they run only on tables of their own; remove the others (sysbench cleanup), or name another \
          database",
         shown(url)
     )))
 }
 
-/// A server's URL without the schema that stays; none if it names none.
+/// A server's URL without its schema option; none if it has none.
 pub(super) fn without_schema(url: &str) -> Option<String> {
     let (place, options) = url.split_once('?')?;
     let kept: Vec<_> = options.split('&').filter(|one| !one.starts_with("schema=")).collect();
@@ -54,11 +54,11 @@ pub(super) fn without_schema(url: &str) -> Option<String> {
     Some(format!("{place}{ask}{}", kept.join("&")))
 }
 
-/// What was prepared at the target's place; none if nothing was. A run may use less of it than there is,
-/// never more.
+/// The tables prepared at the target's place; none if there are none. A run may use a part of them, never
+/// more.
 pub(super) fn prepared<T: Benchmark>(
     target: &T,
-    asked: &Options,
+    requested: &Options,
     with_tables: impl Fn(u64) -> Result<AnyWorkload, CannotRun>,
 ) -> Result<Option<Layout>, CannotRun> {
     let there = |tables: u64| -> Result<Option<Layout>, CannotRun> {
@@ -69,12 +69,12 @@ pub(super) fn prepared<T: Benchmark>(
         };
         Ok(Some(Layout { tables, rows }))
     };
-    let layout = match there(asked.tables) {
+    let layout = match there(requested.tables) {
         Ok(layout) => layout,
         Err(why) if !why.0.contains("other tables") => return Err(why),
         Err(why) => {
-            // Tables that differ in number are known only to a plan of that number.
-            let others = (1..=SMALL).chain(USUAL).filter(|tables| *tables != asked.tables);
+            // Only a plan with the prepared number of tables finds them.
+            let others = (1..=SMALL).chain(USUAL).filter(|tables| *tables != requested.tables);
             let mut found = others.filter_map(|tables| there(tables).ok().flatten());
             Some(found.next().ok_or(why)?)
         }
@@ -82,11 +82,11 @@ pub(super) fn prepared<T: Benchmark>(
     let Some(layout) = layout else {
         return Ok(None);
     };
-    if asked.tables > layout.tables || asked.table_size > layout.rows {
+    if requested.tables > layout.tables || requested.table_size > layout.rows {
         return Err(CannotRun(format!(
-            "{} tables of {} rows were prepared there, and the run asks for {} of {}: ask for no more, or \
-             cleanup and prepare again",
-            layout.tables, layout.rows, asked.tables, asked.table_size
+            "{} tables of {} rows were prepared there, but the run uses {} of {}: use no more than prepared, or \
+             run cleanup and prepare again",
+            layout.tables, layout.rows, requested.tables, requested.table_size
         )));
     }
     Ok(Some(layout))
@@ -98,15 +98,15 @@ mod tests {
     use syncline_contract::UserView;
 
     #[test]
-    fn a_server_s_url_loses_the_schema_that_stays() {
-        for (url, wanted) in [
+    fn the_schema_is_removed_from_a_server_s_url() {
+        for (url, expected) in [
             ("mysql://u@h:1/d?schema=sysbench", Some("mysql://u@h:1/d")),
             ("postgres://h/d?a=b&schema=x&c=d", Some("postgres://h/d?a=b&c=d")),
             ("postgres://h/d?a=b", None),
             ("engine:./s?schema=x", None),
             ("sqlite:s.db", None),
         ] {
-            assert_eq!(without_schema(url).as_deref(), wanted, "{url}");
+            assert_eq!(without_schema(url).as_deref(), expected, "{url}");
         }
     }
 

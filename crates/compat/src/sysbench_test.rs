@@ -1,9 +1,9 @@
-//! sysbench's tests and commands by their names, and why others are not run here.
+//! sysbench's tests and commands by name, and why other tests are not supported.
 
 use syncline_console::CannotRun;
 use syncline_workloads::oltp::Test;
 
-/// What is to be done.
+/// A command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Command {
     Prepare,
@@ -12,33 +12,30 @@ pub(super) enum Command {
     Help,
 }
 
-/// Tests of sysbench that are none here, and why.
+/// Tests of sysbench that are not supported, and why.
 const NO_TESTS: [(&str, &str); 9] = [
     (
         "oltp",
-        "it is of sysbench 0.4 and 0.5; oltp_read_write is what became of it, with options without oltp- \
-         before them",
+        "it belongs to sysbench 0.4 and 0.5; oltp_read_write replaces it, with options without the prefix \
+         oltp-",
     ),
-    (
-        "tpcc",
-        "it is a Lua script of its own, and none is run here; `syncline run tpcc` is a TPC-C load",
-    ),
+    ("tpcc", "it is a Lua script, which is not supported; `syncline run tpcc` is a TPC-C load"),
     (
         "select_random_points",
-        "no store here takes a list of ids in one statement; oltp_point_select asks for them one by one",
+        "no store here takes a list of ids in one statement; oltp_point_select reads them one by one",
     ),
     (
         "select_random_ranges",
-        "no store here takes several ranges in one statement; oltp_read_only asks for them one by one",
+        "no store here takes several ranges in one statement; oltp_read_only reads them one by one",
     ),
     ("fileio", "`syncline probe DIR` measures what a directory completes"),
-    ("cpu", "processors are not tested here"),
-    ("memory", "memory is not tested here"),
-    ("threads", "the scheduler is not tested here"),
-    ("mutex", "locks are not tested here"),
+    ("cpu", "Syncline does not test processors"),
+    ("memory", "Syncline does not test memory"),
+    ("threads", "Syncline does not test the scheduler"),
+    ("mutex", "Syncline does not test locks"),
 ];
 
-/// The test of that script.
+/// The test of a script's name.
 pub(super) fn test_of(typed: &str) -> Result<Test, CannotRun> {
     let file = typed.rsplit('/').next().unwrap_or(typed);
     let script = file.strip_suffix(".lua").unwrap_or(file);
@@ -51,7 +48,7 @@ pub(super) fn test_of(typed: &str) -> Result<Test, CannotRun> {
         let known = known.join(", ");
         if script != file {
             return CannotRun(format!(
-                "{file} is a Lua script of its own, and none is run here; `syncline run script --file` runs \
+                "{file} is a Lua script, which is not supported; `syncline run script --file` runs \
                  files of SQL; the tests are: {known}"
             ));
         }
@@ -59,7 +56,7 @@ pub(super) fn test_of(typed: &str) -> Result<Test, CannotRun> {
     })
 }
 
-/// The command of that word.
+/// The command of a word.
 pub(super) fn command_of(typed: &str) -> Result<Command, CannotRun> {
     match typed {
         "prepare" => Ok(Command::Prepare),
@@ -70,7 +67,7 @@ pub(super) fn command_of(typed: &str) -> Result<Command, CannotRun> {
             "{typed} does not apply: --warmup-time runs the test before it is measured"
         ))),
         other => Err(CannotRun(format!(
-            "there is no command \"{other}\"; there are prepare, run, cleanup and help"
+            "there is no command \"{other}\"; the commands are prepare, run, cleanup and help"
         ))),
     }
 }

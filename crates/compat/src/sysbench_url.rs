@@ -1,5 +1,5 @@
-//! The store that sysbench's driver options name, as a URL of ours. `--pgsql-sslmode` is libpq's. Tables
-//! stay there in a schema of ours (of MySQL a database), as sysbench's stay in its database.
+//! The URL of the store that sysbench's driver options name. `--pgsql-sslmode` is libpq's. Tables stay there
+//! in Syncline's own schema (in MySQL a database), as sysbench's stay in its database.
 
 use super::libpq_environment::{LibpqEnvironment, environment, of_session, roots};
 use super::server_url::Server;
@@ -8,10 +8,10 @@ use std::path::Path;
 use syncline_console::CannotRun;
 use syncline_stores::libpq;
 
-/// What was said of drivers: the name behind `--`, in underscores, and its value.
+/// The driver options: the name after `--`, with underscores, and its value.
 pub(super) type SysbenchOptions = BTreeMap<String, String>;
 
-/// True if an option says where a server is.
+/// True for an option that names a server.
 pub(super) fn is_place(option: &str) -> bool {
     const PLACES: [&str; 12] = [
         "db_driver",
@@ -30,32 +30,32 @@ pub(super) fn is_place(option: &str) -> bool {
     PLACES.contains(&option) || option == "pgsql_sslmode"
 }
 
-/// The URL of the options, with what is to be warned of; none if none was given. sysbench's driver of
-/// PostgreSQL connects by libpq, whose environment says what the options leave open.
+/// The URL of the options, with warnings; none if no option was given. sysbench's PostgreSQL driver connects
+/// with libpq, whose environment completes the options.
 pub(super) fn url<V, E>(
-    said: &SysbenchOptions,
+    options_given: &SysbenchOptions,
     outside: &LibpqEnvironment<V, E>,
 ) -> Result<Option<(String, Vec<String>)>, CannotRun>
 where
     V: Fn(&str) -> Option<String>,
     E: Fn(&Path) -> bool,
 {
-    if said.is_empty() {
+    if options_given.is_empty() {
         return Ok(None);
     }
-    let names = |prefix: &str| said.keys().any(|option| option.starts_with(prefix));
-    let driver = match said.get("db_driver").map(String::as_str) {
+    let names = |prefix: &str| options_given.keys().any(|option| option.starts_with(prefix));
+    let driver = match options_given.get("db_driver").map(String::as_str) {
         Some(driver @ ("mysql" | "pgsql")) => driver,
         Some(other) => {
             return Err(CannotRun(format!(
-                "--db-driver={other}: there are mysql and pgsql; --on names any other store"
+                "--db-driver={other}: must be mysql or pgsql; --on names any other store"
             )));
         }
         // sysbench's default is its first driver.
         None if names("pgsql_") && !names("mysql_") => "pgsql",
         None => "mysql",
     };
-    let of = |option: &str| said.get(&format!("{driver}_{option}")).map(String::as_str);
+    let of = |option: &str| options_given.get(&format!("{driver}_{option}")).map(String::as_str);
     let host = of("host").unwrap_or("localhost");
     if host.contains(',') || of("port").is_some_and(|port| port.contains(',')) {
         return Err(CannotRun(format!("--{driver}-host={host}: a run has one server; name one")));
@@ -83,7 +83,7 @@ where
         }
         if let Some(mode) = of("sslmode").filter(|mode| !SSL_MODES.contains(mode)) {
             return Err(CannotRun(format!(
-                "--pgsql-sslmode={mode}: there are {}",
+                "--pgsql-sslmode={mode}: must be one of {}",
                 SSL_MODES.join(", ")
             )));
         }
@@ -111,10 +111,10 @@ where
     Ok(Some((server.url(), Vec::new())))
 }
 
-/// The words of libpq's sslmode.
+/// The values of libpq's sslmode.
 const SSL_MODES: [&str; 6] = ["disable", "allow", "prefer", "require", "verify-ca", "verify-full"];
 
-/// A password as typed. The program moves one that it finds on its command line into a variable of its own
+/// A password as typed. The program moves a password from its command line into one of its own variables
 /// before anything else; any other `${NAME}` is a password, as it is to sysbench.
 fn from_environment(typed: &str) -> Result<String, CannotRun> {
     let name = typed
@@ -125,7 +125,9 @@ fn from_environment(typed: &str) -> Result<String, CannotRun> {
         return Ok(typed.to_owned());
     };
     std::env::var(name).map_err(|_error| {
-        CannotRun(format!("the environment has no {name}, which is to hold the password"))
+        CannotRun(format!(
+            "the environment variable {name}, which should hold the password, is not set"
+        ))
     })
 }
 
@@ -141,10 +143,10 @@ mod tests {
         Ok(url.map(|(url, _)| url))
     }
 
-    /// f03, f04: libpq's environment says what sysbench's options leave open.
+    /// f03, f04: libpq's environment completes sysbench's options.
     #[test]
-    fn the_environment_of_libpq_holds_for_its_driver() {
-        let said = [("db_driver".to_owned(), "pgsql".to_owned())].into_iter().collect();
+    fn libpq_s_environment_applies_to_its_driver() {
+        let options_given = [("db_driver".to_owned(), "pgsql".to_owned())].into_iter().collect();
         let variables = [
             ("PGOPTIONS", "-c a=b"),
             ("PGSSLMODE", "require"),
@@ -158,7 +160,7 @@ mod tests {
             },
             exists: |_: &Path| false,
         };
-        let (url, warnings) = url(&said, &outside).map_err(|why| why.0).unwrap().unwrap();
+        let (url, warnings) = url(&options_given, &outside).map_err(|why| why.0).unwrap().unwrap();
         assert_eq!(
             url,
             "postgres://sbtest@localhost:5432/sbtest?options=-c%20a%3Db&sslmode=require&schema=sysbench"
@@ -168,7 +170,7 @@ mod tests {
 
     #[test]
     fn options_become_the_url_of_their_server() {
-        for (options, wanted) in [
+        for (options, expected) in [
             (&[("db_driver", "mysql")][..], "mysql://sbtest@localhost:3306/sbtest?schema=sysbench"),
             (
                 &[("mysql_user", "a b"), ("mysql_password", "p@:w"), ("mysql_port", "7")],
@@ -196,16 +198,16 @@ mod tests {
                 "postgres://sbtest@:5432/sbtest?socket=/tmp/pg&schema=sysbench",
             ),
         ] {
-            assert_eq!(of(options), Ok(Some(wanted.to_owned())), "{options:?}");
-            if let Err(why) = syncline_stores::AnyTarget::open(wanted) {
-                panic!("{wanted}: {why}");
+            assert_eq!(of(options), Ok(Some(expected.to_owned())), "{options:?}");
+            if let Err(why) = syncline_stores::AnyTarget::open(expected) {
+                panic!("{expected}: {why}");
             }
         }
         assert_eq!(of(&[]), Ok(None));
     }
 
     #[test]
-    fn what_names_no_one_server_is_refused() {
+    fn options_that_do_not_name_a_single_server_are_refused() {
         for (option, value) in [
             ("db_driver", "oracle"),
             ("mysql_host", "a,b"),

@@ -1,8 +1,8 @@
-//! What sysbench counts of every event: kept a client, summed up at the end and for each line meanwhile.
+//! sysbench's counts of every event: kept per client, and summed at the end and for each progress line.
 //!
-//! Latency is the response: from when an event was due, as sysbench counts the time in its queue, to its
-//! end, retries included; of committed ones alone. Where a transaction is one statement of an event, it
-//! is the statement's.
+//! Latency is the response time of committed events: from the scheduled start (sysbench includes the time in
+//! its queue) to the end, including retries. If a transaction is a single statement of an event, it is the
+//! statement's.
 
 use super::sysbench_flags::Flags;
 use hdrhistogram::Histogram;
@@ -14,7 +14,7 @@ use syncline_record::Interval;
 use syncline_runner::{Event, Observer, TransactionEvent, TransactionListener, TransactionOutcome};
 use syncline_workloads::oltp::{Oltp, Queries};
 
-/// What was counted of some clients in some time.
+/// The counts of some clients over some time.
 #[derive(Clone, Debug)]
 pub(super) struct Counted {
     /// Committed transactions.
@@ -23,13 +23,13 @@ pub(super) struct Counted {
     /// Tries that conflicted.
     pub(super) errors: u64,
     pub(super) reconnects: u64,
-    /// The sum of the latencies.
+    /// The sum of the latencies, in nanoseconds.
     pub(super) busy_ns: u64,
     pub(super) latencies: Histogram<u64>,
 }
 
 impl Counted {
-    /// Nothing yet.
+    /// Zero counts.
     pub(super) fn new() -> Counted {
         Counted {
             transactions: 0,
@@ -50,7 +50,7 @@ impl Counted {
         self.reconnects += other.reconnects;
         self.busy_ns += other.busy_ns;
         let added = self.latencies.add(&other.latencies);
-        added.expect("a histogram grows to whatever is added");
+        added.expect("a histogram grows as needed");
     }
 
     /// The latency at a percentile, in milliseconds; zero without events, as sysbench prints it.
@@ -60,34 +60,35 @@ impl Counted {
     }
 }
 
-/// A client's counts: of the whole run, and since the last line.
+/// A client's counts: of the whole run, and since the last progress line.
 #[derive(Debug)]
-struct OfClient {
+struct ClientCounts {
     whole: Counted,
     interval: Counted,
 }
 
-/// See the module.
+/// Counts the events of a run.
 #[derive(Debug)]
 pub(super) struct Watch<'a> {
     flags: &'a Flags,
     oltp: &'a Oltp,
-    clients: Vec<Mutex<OfClient>>,
+    clients: Vec<Mutex<ClientCounts>>,
 }
 
 impl<'a> Watch<'a> {
     pub(super) fn new(flags: &'a Flags, oltp: &'a Oltp) -> Watch<'a> {
-        let client = |_| Mutex::new(OfClient { whole: Counted::new(), interval: Counted::new() });
+        let client =
+            |_| Mutex::new(ClientCounts { whole: Counted::new(), interval: Counted::new() });
         Watch { flags, oltp, clients: (0..flags.threads).map(client).collect() }
     }
 
-    /// What each client has done.
+    /// The counts of each client.
     pub(super) fn clients(&self) -> Vec<Counted> {
         let clients = self.clients.iter();
         clients.map(|client| client.lock().whole.clone()).collect()
     }
 
-    /// What all have done.
+    /// The counts of all clients.
     pub(super) fn all(&self) -> Counted {
         let mut all = Counted::new();
         for client in &self.clients {
@@ -96,7 +97,7 @@ impl<'a> Watch<'a> {
         all
     }
 
-    /// What all have done since the last call.
+    /// The counts of all clients since the last call.
     fn since(&self) -> Counted {
         let mut since = Counted::new();
         for client in &self.clients {
@@ -133,8 +134,8 @@ impl<'a> Watch<'a> {
 impl TransactionListener for Watch<'_> {
     fn ended(&self, one: &TransactionEvent) {
         let mut client = self.clients[one.client].lock();
-        let OfClient { whole, interval } = &mut *client;
-        // What ended after the time is over is of no interval; the last one ends there.
+        let ClientCounts { whole, interval } = &mut *client;
+        // A transaction that ended after the time belongs to no interval; the last interval ends there.
         let interval = (!one.late).then_some(interval);
         for counted in std::iter::once(whole).chain(interval) {
             let conflicted = u64::from(matches!(one.outcome, TransactionOutcome::Conflicted(_)));
@@ -152,7 +153,7 @@ impl TransactionListener for Watch<'_> {
             let latency_ns: Nanos = one.ended.saturating_sub(one.due);
             counted.busy_ns += latency_ns;
             let recorded = counted.latencies.record(latency_ns);
-            recorded.expect("a histogram grows to whatever it is given");
+            recorded.expect("a histogram grows as needed");
         }
     }
 }
@@ -165,7 +166,7 @@ impl Observer for Watch<'_> {
             Event::Interval(interval) if self.flags.report_interval_s > 0 => self.line(interval),
             _ => return,
         };
-        // The lines belong to the result, as sysbench's do; with JSON they are only in the way.
+        // The lines are part of the result, as in sysbench; with JSON they would only disturb it.
         if !self.flags.json
             && let Err(error) = terminal::print(&lines)
         {

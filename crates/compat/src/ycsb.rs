@@ -1,12 +1,12 @@
-//! `syncline ycsb load|run`: YCSB's two phases on a store of ours.
+//! `syncline ycsb load|run`: YCSB's two phases on Syncline's stores.
 //!
-//! A load goes by the store's bulk path, keeps what it made at the target's path, and reads every row back.
-//! It may load a part of the records (`insertstart`, `insertcount`), and later loads the others beside
-//! them; a run needs them all, and asks for a part if that is named. A run starts from what a load has left
-//! there, or loads first and leaves it likewise. A mix that inserts leaves other rows than were loaded:
-//! what a load has left serves it, and no run after it, so that YCSB's own order holds (load, A, B, C, F,
-//! D; remove, load, E). Rows that such a mix, or a run on a target without a path, has loaded itself are
-//! removed afterwards. What a load has left is never removed.
+//! A load uses the store's bulk path, keeps the rows at the target's path, and reads every row back. It may
+//! load a part of the records (`insertstart`, `insertcount`), and later loads add the other parts; a run
+//! requires all of them, or the part that it names. A run uses the rows of an earlier load, or loads them
+//! first and keeps them likewise. A mix that inserts leaves other rows than were loaded: it can use the rows
+//! of a load, but no run after it can, so that YCSB's own order holds (load, A, B, C, F, D; remove, load, E).
+//! Rows that such a mix, or a run on a target without a path, has loaded itself are removed afterwards. The
+//! rows of a load are never removed.
 
 use super::store_path::has_path;
 use super::ycsb_flags::Flags;
@@ -30,10 +30,10 @@ use syncline_stores::server::shown;
 use syncline_workloads::AnyWorkload;
 use syncline_workloads::ycsb::RecordRanges;
 
-/// The most bytes of a file of properties, or of a histogram.
+/// The maximum size of a file of properties or of a histogram, in bytes.
 const PROPERTIES_MAX: u64 = 16 << 20;
 
-/// Does what YCSB's command line says.
+/// Runs YCSB's command line.
 pub(crate) fn ycsb<L: Laboratory>(args: &YcsbArgs, laboratory: &L) -> Outcome {
     let read = |what: &str, path: &str| {
         read_named_text(Path::new(path), PROPERTIES_MAX)
@@ -42,46 +42,47 @@ pub(crate) fn ycsb<L: Laboratory>(args: &YcsbArgs, laboratory: &L) -> Outcome {
     let flags = Flags::parse(&args.flags, |path| read("properties", path))?;
     if flags.phase.is_some_and(|phase| phase != args.phase) {
         return Err(CannotRun::because(
-            "-load says load, -t says run, and the phase before them is the other one: say one of them",
+            "-load means load and -t means run, but the phase before them differs: use only one of them",
         ));
     }
-    let mut meant = ParsedProperties::of(&flags.properties, args.phase == YcsbPhase::Run)?;
-    meant.read_histogram(|path| read("histogram", path))?;
-    for warning in flags.warnings.iter().chain(&meant.warnings) {
+    let mut parsed = ParsedProperties::of(&flags.properties, args.phase == YcsbPhase::Run)?;
+    parsed.read_histogram(|path| read("histogram", path))?;
+    for warning in flags.warnings.iter().chain(&parsed.warnings) {
         terminal::warn(warning);
     }
     let Some(url) = flags.on.as_deref().or(laboratory.own()) else {
-        let what = "no target was named: say --on TARGET, such as --on engine:./store";
+        let what = "no target was named: give --on TARGET, such as --on engine:./store";
         return Err(CannotRun::because(what));
     };
     if flags.meter.meter && args.phase == YcsbPhase::Load {
         return Err(CannotRun::because("--meter does not apply to load: it profiles a run"));
     }
     match args.phase {
-        YcsbPhase::Load => load(&flags, &meant, url, laboratory),
-        YcsbPhase::Run => run(&flags, &meant, url, laboratory),
+        YcsbPhase::Load => load(&flags, &parsed, url, laboratory),
+        YcsbPhase::Run => run(&flags, &parsed, url, laboratory),
     }
 }
 
 fn run<L: Laboratory>(
     flags: &Flags,
-    meant: &ParsedProperties,
+    parsed: &ParsedProperties,
     url: &str,
     laboratory: &L,
 ) -> Outcome {
-    let workload = AnyWorkload::parse("ycsb", &meant.options)?;
-    // What a dry run prints is the same whether rows stay, and it meets nobody.
-    let stays = has_path(url) && !flags.dry_run && laboratory.meet(url)?.capabilities().reopens;
-    if stays && meant.changes_rows {
+    let workload = AnyWorkload::parse("ycsb", &parsed.options)?;
+    // A dry run prints the same whether or not rows stay, and it does not connect.
+    let stays =
+        has_path(url) && !flags.dry_run && laboratory.open_checked(url)?.capabilities().reopens;
+    if stays && parsed.changes_rows {
         terminal::note(
-            "the mix inserts, so no later run can start from what a load has left here, and what the run \
+            "the mix inserts, so no later run can use the rows of a load here, and rows that the run \
              loads itself is removed",
         );
     }
-    let watch = Watch::new(meant.threads, &workload);
+    let watch = Watch::new(parsed.threads, &workload);
     let request = RunRequest {
         workload,
-        plan: plan(flags, meant, stays),
+        plan: plan(flags, parsed, stays),
         url: url.to_owned(),
         meter: flags.meter.clone(),
         line: flags.line.clone(),
@@ -90,7 +91,7 @@ fn run<L: Laboratory>(
     };
     laboratory.run(request, &watch, |records| {
         for warning in records.iter().flat_map(|record| &record.end.warnings) {
-            // YCSB's rate counts what ended late, by the time that it took.
+            // YCSB's rate includes operations that ended late, and the time that they took.
             if warning.name == "ended_late" {
                 continue;
             }
@@ -100,31 +101,31 @@ fn run<L: Laboratory>(
             };
             terminal::warn(&format!("{}; {advice}", warning.what));
         }
-        let lines = records.iter().map(|record| ycsb_lines::of_run(record, &watch, meant));
-        export(meant, &lines.collect::<String>())?;
+        let lines = records.iter().map(|record| ycsb_lines::of_run(record, &watch, parsed));
+        export(parsed, &lines.collect::<String>())?;
         records.iter().try_for_each(recorded_run::print_cost)
     })
 }
 
-/// Prints the lines of a result, or writes them into the file that they were asked for in.
-fn export(meant: &ParsedProperties, lines: &str) -> Result<(), CannotRun> {
-    let Some(path) = &meant.export_file else {
+/// Prints the result lines, or writes them to the export file.
+fn export(parsed: &ParsedProperties, lines: &str) -> Result<(), CannotRun> {
+    let Some(path) = &parsed.export_file else {
         return terminal::print(lines);
     };
     std::fs::write(path, lines).map_err(|error| {
-        CannotRun(format!("the results cannot be written into {path} (exportfile): {error}"))
+        CannotRun(format!("the results cannot be written to {path} (exportfile): {error}"))
     })
 }
 
-pub(super) fn plan(flags: &Flags, meant: &ParsedProperties, stays: bool) -> RunPlan {
-    let ends_by_time = meant.operations.is_none();
+pub(super) fn plan(flags: &Flags, parsed: &ParsedProperties, stays: bool) -> RunPlan {
+    let ends_by_time = parsed.operations.is_none();
     RunPlan {
-        clients: meant.threads,
-        duration: meant.duration.or(ends_by_time.then_some(Duration::from_secs(10))),
-        transactions: meant.operations,
-        warm_up: meant.warm_up,
-        // YCSB splits its target evenly over the threads at fixed distances.
-        arrival: match meant.target_per_s {
+        clients: parsed.threads,
+        duration: parsed.duration.or(ends_by_time.then_some(Duration::from_secs(10))),
+        transactions: parsed.operations,
+        warm_up: parsed.warm_up,
+        // YCSB spreads its target evenly over the threads at fixed intervals.
+        arrival: match parsed.target_per_s {
             Some(rate_per_s) => Arrival::Fixed { rate_per_s },
             None => Arrival::Closed,
         },
@@ -133,16 +134,16 @@ pub(super) fn plan(flags: &Flags, meant: &ParsedProperties, stays: bool) -> RunP
         reuse: stays,
         spends_rows: true,
         // The reads in read-modify-writes are measured as reads.
-        operations: meant.modifies,
+        operations: parsed.modifies,
         meter: flags.meter.options(),
         ..RunPlan::default()
     }
 }
 
-/// Loads and keeps; a plan has at least one transaction, so one row is read.
+/// Loads the records and keeps them. A plan has at least one transaction, so one row is read.
 fn load<L: Laboratory>(
     flags: &Flags,
-    meant: &ParsedProperties,
+    parsed: &ParsedProperties,
     url: &str,
     laboratory: &L,
 ) -> Outcome {
@@ -154,12 +155,12 @@ fn load<L: Laboratory>(
         )));
     }
     let mixes = ["read", "update", "insert", "scan", "read_modify_write", "new_keys"];
-    let options = meant.options.iter();
+    let options = parsed.options.iter();
     let options = options.filter(|(option, _)| !mixes.contains(&option.as_str()));
     let mut options: Vec<_> = options.cloned().collect();
     options.push(("workload".to_owned(), "c".to_owned()));
-    let part = &meant.part;
-    if part.end - part.start < meant.records {
+    let part = &parsed.part;
+    if part.end - part.start < parsed.records {
         let words = RecordRanges::of(part.clone()).words();
         options.push(("load_part".to_owned(), words));
     }
@@ -167,8 +168,8 @@ fn load<L: Laboratory>(
     if flags.dry_run {
         return laboratory.dry_run(&workload, 1, url);
     }
-    let target = laboratory.meet(url)?;
-    let (workload, adds_to) = beside(workload, &options, part, &target)?;
+    let target = laboratory.open_checked(url)?;
+    let (workload, adds_to) = adding_to_loaded(workload, &options, part, &target)?;
     let plan = RunPlan {
         adds_to: adds_to.clone(),
         transactions: Some(1),
@@ -182,10 +183,10 @@ fn load<L: Laboratory>(
     drop(watch.bar);
     let were_there = result.head.workload.rows_kept && adds_to.is_none();
     if were_there {
-        terminal::note("the records were there already, so none was loaded");
+        terminal::note("the records existed already, so none were loaded");
     }
     let loaded = if were_there { 0 } else { part.end - part.start };
-    export(meant, &ycsb_lines::of_load(loaded, watch.took_ns.get()))?;
+    export(parsed, &ycsb_lines::of_load(loaded, watch.took_ns.get()))?;
     let mut verdict = Verdict::Holds;
     for check in &result.checks {
         if let CheckOutcome::Violated(what) = &check.outcome {
@@ -196,9 +197,9 @@ fn load<L: Laboratory>(
     Ok(verdict)
 }
 
-/// The workload of a load beside what earlier loads of parts have left at the target's place, and what
-/// those rows were made from if this load adds to them.
-fn beside<T: Benchmark>(
+/// The workload of a load that adds to the parts of earlier loads, and how those were loaded if this one adds
+/// rows.
+fn adding_to_loaded<T: Benchmark>(
     workload: AnyWorkload,
     options: &[(String, String)],
     part: &Range<u64>,
@@ -209,14 +210,14 @@ fn beside<T: Benchmark>(
     };
     let there = target.loaded_as(&workload)?;
     let parts = there.as_deref().and_then(|there| ycsb.parts_of(there));
-    // Nothing is there, or what the runner refuses.
+    // Nothing exists, or something that the runner refuses.
     let Some((there, parts)) = there.zip(parts) else {
         return Ok((workload, None));
     };
     let adds = !parts.has(part);
     if adds && parts.touches(part) {
         return Err(CannotRun(format!(
-            "of the records {} some are there already, which are {}: load others (insertstart, insertcount)",
+            "cannot load the records {}: {} exist already; load others (insertstart, insertcount)",
             RecordRanges::of(part.clone()).words(),
             parts.words()
         )));
@@ -227,7 +228,7 @@ fn beside<T: Benchmark>(
     Ok((workload, adds.then_some(there)))
 }
 
-/// A place that stays, of the same target if it has such.
+/// An example of a place that stays, for the same target if possible.
 fn placed<L: Laboratory>(url: &str, laboratory: &L) -> String {
     let (name, options) = url.split_once('?').unwrap_or((url, ""));
     let options = if options.is_empty() { String::new() } else { format!("?{options}") };
@@ -238,7 +239,7 @@ fn placed<L: Laboratory>(url: &str, laboratory: &L) -> String {
     }
 }
 
-/// How far a load is, and how long it took.
+/// Shows the progress of a load, and measures its duration.
 #[derive(Debug)]
 struct LoadWatch {
     bar: terminal::Progress,

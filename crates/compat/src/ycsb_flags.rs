@@ -1,18 +1,18 @@
-//! YCSB's flags: one dash, a word, and its value in the next word.
+//! YCSB's flags: a single dash, a word, and its value in the next word.
 
 use super::java_properties;
 use crate::ycsb_args::YcsbPhase;
 use std::path::PathBuf;
 use syncline_console::{CannotRun, LineArg, MeterArgs, MeterTyped};
 
-/// What was typed behind the phase.
+/// The parsed flags after the phase.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Flags {
-    /// Properties in order; later ones outweigh earlier ones.
+    /// Properties in order; later ones take precedence.
     pub(super) properties: Vec<(String, String)>,
     /// The store.
     pub(super) on: Option<String>,
-    /// The phase, if a flag says it again.
+    /// The phase, if a flag repeats it.
     pub(super) phase: Option<YcsbPhase>,
     /// As in `syncline run`.
     pub(super) line: LineArg,
@@ -22,14 +22,14 @@ pub(super) struct Flags {
     pub(super) seed: u64,
     /// As in `syncline run`.
     pub(super) dry_run: bool,
-    /// Whether the run is looked into.
+    /// The profiling options.
     pub(super) meter: MeterArgs,
-    /// What was typed and has no meaning here, in sentences.
+    /// Warnings for flags without effect here.
     pub(super) warnings: Vec<String>,
 }
 
 impl Flags {
-    /// Of the words; `read` reads a file.
+    /// Parses the words; `read` reads a file.
     pub(super) fn parse(
         words: &[String],
         read: impl Fn(&str) -> Result<String, CannotRun>,
@@ -65,7 +65,7 @@ impl Flags {
                 "-p" => {
                     let given = value()?;
                     let Some((key, value)) = given.split_once('=') else {
-                        return Err(CannotRun(format!("-p {given}: it takes KEY=VALUE")));
+                        return Err(CannotRun(format!("-p {given}: must be KEY=VALUE")));
                     };
                     set(key.trim(), value.trim().to_owned());
                 }
@@ -79,7 +79,7 @@ impl Flags {
                 "-load" => flags.phase = Some(YcsbPhase::Load),
                 "-jvm-args" | "-cp" => {
                     value()?;
-                    flags.warnings.push(format!("{flag} means nothing here: there is no JVM"));
+                    flags.warnings.push(format!("{flag} has no effect here: there is no JVM"));
                 }
                 "--on" => flags.on = Some(value()?),
                 "--line" => flags.line = LineArg::from(value()?.as_str()),
@@ -93,11 +93,11 @@ impl Flags {
                 "--seed" => {
                     let seed = value()?;
                     flags.seed = seed.parse().map_err(|_error| {
-                        CannotRun(format!("--seed {seed}: it takes a whole number"))
+                        CannotRun(format!("--seed {seed}: must be a whole number"))
                     })?;
                 }
                 binding if !binding.starts_with('-') => flags.warnings.push(format!(
-                    "the database binding \"{binding}\" means nothing here: --on names the store"
+                    "the database binding \"{binding}\" has no effect here: --on names the store"
                 )),
                 unknown => {
                     let known = "-P, -p, -threads, -target, -s, -t, -load, -l, -db, -jvm-args, -cp, --on, --line, --runs, \
@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn files_come_first_and_what_was_typed_outweighs_them() {
+    fn typed_properties_take_precedence_over_files() {
         let flags = parse("basic -p b=4 -P one -s -P two -threads 8 -target 50 --on engine:x -t");
         let flags = flags.map_err(|why| why.0).unwrap();
         let pairs: Vec<_> =
@@ -140,16 +140,16 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_one_sentence() {
-        for (line, said) in [
+    fn errors_are_one_sentence() {
+        for (line, expected) in [
             ("-P", "requires a value"),
             ("-P none", "no file none"),
-            ("-p recordcount", "it takes KEY=VALUE"),
+            ("-p recordcount", "must be KEY=VALUE"),
             ("-q", "has no flag -q"),
             ("--seed x", "a whole number"),
         ] {
             let why = parse(line).err().map(|why| why.0).unwrap_or_default();
-            assert!(why.contains(said), "{line}: {why}");
+            assert!(why.contains(expected), "{line}: {why}");
         }
     }
 }

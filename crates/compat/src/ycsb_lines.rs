@@ -1,8 +1,8 @@
-//! YCSB's result lines, drawn from the record of a run and from what was measured of every operation.
+//! YCSB's result lines, from the record of a run and the measurements of every operation.
 //!
-//! Throughput counts committed operations alone, where YCSB counts failed ones too. A read-modify-write is
-//! one operation of it, and has lines as a read and as an update too (`ycsb_watch.rs`). As in YCSB,
-//! operations under way when the time was over are counted, and so is their time.
+//! Throughput counts committed operations only, whereas YCSB also counts failed ones. A read-modify-write is
+//! one operation in it, and also has lines as a read and as an update (`ycsb_watch.rs`). As in YCSB,
+//! operations in progress at the end of the time are counted, including their time.
 
 use super::ycsb_properties::{Interval, ParsedProperties};
 use super::ycsb_watch::{Measurement, Watch};
@@ -11,7 +11,7 @@ use std::fmt::Write;
 use syncline_record::RunRecord;
 
 /// The lines of a run.
-pub(super) fn of_run(record: &RunRecord, watch: &Watch, meant: &ParsedProperties) -> String {
+pub(super) fn of_run(record: &RunRecord, watch: &Watch, parsed: &ParsedProperties) -> String {
     let end = &record.end;
     let took_ns = end.elapsed_ns();
     let rate_per_s = watch.transactions() as f64 / (took_ns.max(1) as f64 / 1e9);
@@ -26,23 +26,23 @@ pub(super) fn of_run(record: &RunRecord, watch: &Watch, meant: &ParsedProperties
             reads = found.committed;
         }
         let name = one.name.to_ascii_uppercase();
-        let percentiles = &meant.percentiles;
-        if meant.interval != Interval::Intended {
+        let percentiles = &parsed.percentiles;
+        if parsed.interval != Interval::Intended {
             operation(&mut lines, &name, &found, &found.service, percentiles);
         }
-        if meant.interval != Interval::Op {
+        if parsed.interval != Interval::Op {
             let name = format!("Intended-{name}");
             operation(&mut lines, &name, &found, &found.intended, percentiles);
         }
     }
-    if meant.verifies {
+    if parsed.verifies {
         verified(&mut lines, record, reads);
     }
     lines
 }
 
-/// How many reads were verified, those of read-modify-writes among them. Whether one was wrong a check says,
-/// not a count; how long it took is not measured, so that there are no latencies.
+/// The number of verified reads, including those of read-modify-writes. A check of the record reports wrong
+/// reads; the time of a verification is not measured, so there are no latencies.
 fn verified(lines: &mut String, record: &RunRecord, reads: u64) {
     line(lines, "VERIFY", "Operations", reads);
     let mut checks = record.end.checks.iter();
@@ -112,7 +112,7 @@ fn ordinal(percentile: f64) -> String {
 }
 
 fn line(lines: &mut String, name: &str, what: &str, value: impl std::fmt::Display) {
-    writeln!(lines, "[{name}], {what}, {value}").expect("a string takes what is written");
+    writeln!(lines, "[{name}], {what}, {value}").expect("writing to a string does not fail");
 }
 
 #[cfg(test)]
@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn a_load_tells_its_time_and_its_rows() {
+    fn a_load_prints_its_time_and_its_rows() {
         assert_eq!(
             of_load(1_000, 2_000_000_000),
             "[OVERALL], RunTime(ms), 2000\n[OVERALL], Throughput(ops/sec), 500\n\

@@ -1,8 +1,8 @@
-//! What each of YCSB's properties means here: an option of the workload, a part of the plan, or nothing.
+//! YCSB's properties, translated to an option of the workload, a part of the plan, or nothing.
 //!
-//! What means nothing is warned about once by its name, and so is what no version of YCSB's core workload
-//! knows: property files hold keys of bindings and of other programs, which YCSB passes over. What is nearly
-//! a property of the core workload is refused, since a misspelt property would be a run of something else.
+//! A property without effect causes one warning by name, and so does one that no version of YCSB's core
+//! workload knows: property files contain keys of bindings and other programs, which YCSB ignores. A name
+//! close to a property of the core workload is refused, since a misspelt property would change the run.
 
 use super::clients::clients;
 use super::suggestion::suggestion_for;
@@ -12,55 +12,55 @@ use std::time::Duration;
 use syncline_console::CannotRun;
 use syncline_workloads::ycsb::FieldHistogram;
 
-/// Which histograms the result lines are of.
+/// The latencies that the result lines report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Interval {
     /// From the start of the operation.
     Op,
-    /// From the moment at which it was due.
+    /// From its scheduled start.
     Intended,
     /// Both.
     Both,
 }
 
-/// What the properties of a run come to.
+/// The parsed properties of a run.
 #[derive(Debug)]
 pub(super) struct ParsedProperties {
     /// Options of the workload.
     pub(super) options: Vec<(String, String)>,
-    /// Rows.
+    /// The number of records.
     pub(super) records: u64,
-    /// Those that a load loads and that a run asks for, by their numbers.
+    /// The records that a load loads or a run uses, by number.
     pub(super) part: Range<u64>,
-    /// Operations; none where only time ends the run.
+    /// Operations; none if only time ends the run.
     pub(super) operations: Option<u64>,
-    /// Time; none where only the count ends the run.
+    /// Time; none if only the count ends the run.
     pub(super) duration: Option<Duration>,
-    /// Before measuring (of go-ycsb; YCSB has none).
+    /// The time before the measurement (a property of go-ycsb; YCSB has none).
     pub(super) warm_up: Duration,
     /// Clients.
     pub(super) threads: usize,
-    /// Operations a second of all threads together.
+    /// Operations per second, for all threads together.
     pub(super) target_per_s: Option<f64>,
-    /// Which latencies are told.
+    /// Which latencies to report.
     pub(super) interval: Interval,
-    /// The percentiles to tell.
+    /// The percentiles to report.
     pub(super) percentiles: Vec<f64>,
-    /// The file that takes the result lines; none prints them.
+    /// The file for the result lines; none prints them.
     pub(super) export_file: Option<String>,
     /// The file of the histogram that field lengths come from.
     pub(super) histogram: Option<String>,
-    /// True if the mix makes rows.
+    /// True if the mix inserts rows.
     pub(super) changes_rows: bool,
     /// True if the mix has read-modify-writes.
     pub(super) modifies: bool,
     /// True if every read is verified.
     pub(super) verifies: bool,
-    /// What means nothing here, in sentences.
+    /// Warnings for properties without effect.
     pub(super) warnings: Vec<String>,
 }
 
-/// Properties whose values go to an option as they are.
+/// Properties whose values become an option unchanged.
 const AS_THEY_ARE: &[(&str, &str)] = &[
     ("recordcount", "records"),
     ("fieldcount", "fields"),
@@ -84,11 +84,11 @@ const AS_THEY_ARE: &[(&str, &str)] = &[
     ("insertorder", "insert_order"),
 ];
 
-/// Properties that say yes or no, and the option that takes it.
+/// Properties with true or false, and their options.
 const YES_OR_NO: &[(&str, &str)] =
     &[("readallfields", "read_all_fields"), ("writeallfields", "write_all_fields")];
 
-/// Properties that take one of a few words.
+/// Properties with a fixed set of values.
 const WORDS: &[(&str, &[&str])] = &[
     (
         "workload",
@@ -102,31 +102,31 @@ const WORDS: &[(&str, &[&str])] = &[
     ("measurement.interval", &["op", "intended", "both"]),
 ];
 
-/// Properties that mean nothing here, and why.
+/// Properties without effect here, and why.
 const NOTHING: &[(&str, &str)] = &[
     ("readallfieldsbyname", "fields are always named"),
     ("core_workload_insertion_retry_limit", "a load fails as a whole"),
     ("core_workload_insertion_retry_interval", "a load fails as a whole"),
     ("core_workload_insertion_keep_going_on_error", "a load fails as a whole"),
     ("measurement.histogram.verbose", "the record holds the histograms' percentiles"),
-    ("histogram.buckets", "histograms have three digits"),
+    ("histogram.buckets", "histograms keep three digits"),
     ("hdrhistogram.fileoutput", "the record holds the histograms' percentiles"),
     ("hdrhistogram.output.path", "the record holds the histograms' percentiles"),
-    ("timeseries.granularity", "the record holds an interval a second"),
-    ("measurement.raw.output_file", "single latencies are not kept"),
-    ("measurement.raw.no_summary", "single latencies are not kept"),
+    ("timeseries.granularity", "the record holds one interval per second"),
+    ("measurement.raw.output_file", "individual latencies are not kept"),
+    ("measurement.raw.no_summary", "individual latencies are not kept"),
     ("measurement.trackjvm", "there is no JVM"),
-    ("status.interval", "progress is shown as it goes"),
+    ("status.interval", "progress is always shown"),
     ("reportlatencyforeacherror", "failures are counted by cause"),
     ("latencytrackederrors", "failures are counted by cause"),
-    ("exporter", "results are told in YCSB's lines and kept in the record"),
+    ("exporter", "results are printed in YCSB's lines and kept in the record"),
     ("label", "the record holds the command line"),
     ("status", "progress is always shown"),
-    ("dotransactions", "the phase is said by load or run"),
+    ("dotransactions", "load or run names the phase"),
     ("db", "--on names the store"),
 ];
 
-/// Properties of the run itself, which [`ParsedProperties::of_the_run`] takes.
+/// Properties of the run itself, which [`ParsedProperties::of_the_run`] parses.
 const OF_THE_RUN: &[&str] = &[
     "operationcount",
     "maxexecutiontime",
@@ -150,10 +150,10 @@ pub(super) fn known_properties() -> impl Iterator<Item = &'static str> {
     taken.chain(words).chain(nothing).chain(OF_THE_RUN.iter().copied())
 }
 
-/// YCSB's file of field lengths where no other is named.
+/// YCSB's default file of field lengths.
 const HISTOGRAM: &str = "hist.txt";
 
-/// What begins the properties of a database binding.
+/// The prefixes of the properties of database bindings.
 const BINDINGS: &[&str] = &[
     "db.",
     "jdbc.",
@@ -167,7 +167,7 @@ const BINDINGS: &[&str] = &[
 ];
 
 impl ParsedProperties {
-    /// Of properties in order; `running` says that operations must have an end.
+    /// Parses properties in order; `running`: the operations require an end.
     pub(super) fn of(
         properties: &[(String, String)],
         running: bool,
@@ -176,7 +176,7 @@ impl ParsedProperties {
         for (key, value) in properties {
             last.insert(key, value);
         }
-        let mut meant = ParsedProperties {
+        let mut parsed = ParsedProperties {
             options: Vec::new(),
             records: 0,
             part: 0..0,
@@ -195,10 +195,10 @@ impl ParsedProperties {
             warnings: Vec::new(),
         };
         for (key, value) in &last {
-            meant.take(key, value)?;
+            parsed.take(key, value)?;
         }
-        meant.end(&last, running)?;
-        Ok(meant)
+        parsed.end(&last, running)?;
+        Ok(parsed)
     }
 
     fn take(&mut self, key: &str, value: &str) -> Result<(), CannotRun> {
@@ -231,7 +231,7 @@ impl ParsedProperties {
         self.of_the_run(key, value)
     }
 
-    /// Takes one of the words of [`WORDS`].
+    /// Parses a property of [`WORDS`].
     fn word(&mut self, key: &str, value: &str) {
         match (key, value) {
             ("fieldlengthdistribution", _) => self.set("field_lengths", value),
@@ -239,12 +239,12 @@ impl ParsedProperties {
             ("requestdistribution", _) => self.set("distribution", value),
             ("measurement.interval", "intended") => self.interval = Interval::Intended,
             ("measurement.interval", "both") => self.interval = Interval::Both,
-            // The other words say what is so anyway.
+            // The other values are what happens anyway.
             _ => {}
         }
     }
 
-    /// Takes what says how long, how fast and by whom, and what is told of it.
+    /// Parses a property of the length, the rate, the clients or the report of a run.
     fn of_the_run(&mut self, key: &str, value: &str) -> Result<(), CannotRun> {
         match key {
             "operationcount" => {
@@ -266,7 +266,7 @@ impl ParsedProperties {
             }
             "target" => {
                 let rate: Option<f64> = value.parse().ok().filter(|rate: &f64| rate.is_finite());
-                let rate = rate.ok_or_else(|| wrong(key, value, "operations a second"))?;
+                let rate = rate.ok_or_else(|| invalid(key, value, "operations per second"))?;
                 self.target_per_s = (rate > 0.0).then_some(rate);
                 Ok(())
             }
@@ -290,21 +290,21 @@ impl ParsedProperties {
                 };
                 let parsed: Option<Vec<f64>> = value.split(',').map(percentile).collect();
                 self.percentiles =
-                    parsed.ok_or_else(|| wrong(key, value, "percentiles such as 50,99"))?;
+                    parsed.ok_or_else(|| invalid(key, value, "percentiles such as 50,99"))?;
                 Ok(())
             }
             "exportfile" => {
                 self.export_file = Some(value.to_owned()).filter(|path| !path.is_empty());
                 Ok(())
             }
-            // What takes it is known when all properties are.
+            // The end of parsing shows whether it is used.
             "fieldlengthhistogram" => Ok(()),
-            // Held against the number of records when that is known.
+            // Compared with the number of records at the end of parsing.
             "insertstart" | "insertcount" => number(key, value).map(drop),
             unknown => {
-                if let Some(meant) = suggestion_for(unknown, known_properties()) {
+                if let Some(suggestion) = suggestion_for(unknown, known_properties()) {
                     return Err(CannotRun(format!(
-                        "\"{unknown}\" is not a property of YCSB's core workload; did you mean \"{meant}\"?"
+                        "\"{unknown}\" is not a property of YCSB's core workload; did you mean \"{suggestion}\"?"
                     )));
                 }
                 self.warn(unknown, "YCSB's core workload does not read it");
@@ -313,13 +313,13 @@ impl ParsedProperties {
         }
     }
 
-    /// What only all properties together say.
+    /// Checks and completes what depends on several properties.
     fn end(&mut self, last: &BTreeMap<&str, &str>, running: bool) -> Result<(), CannotRun> {
         let of = |key: &str| last.get(key).map_or(Ok(0), |value| number(key, value));
         self.records = of("recordcount")?;
         if self.records == 0 {
             return Err(CannotRun::because(
-                "recordcount is not given: say -p recordcount=1000, or name a file with -P",
+                "recordcount is not given: give -p recordcount=1000, or a file with -P",
             ));
         }
         let first = of("insertstart")?;
@@ -342,7 +342,7 @@ impl ParsedProperties {
         }
         if running && self.operations.is_none() && self.duration.is_none() {
             return Err(CannotRun::because(
-                "a run needs an end: say -p operationcount=N, -p maxexecutiontime=SECONDS or both",
+                "a run needs an end: give -p operationcount=N, -p maxexecutiontime=SECONDS or both",
             ));
         }
         let file = last.get("fieldlengthhistogram").copied();
@@ -358,7 +358,7 @@ impl ParsedProperties {
         if let Some(operations) = self.operations
             && self.changes_rows
         {
-            // YCSB covers twice the expected inserts.
+            // YCSB allows twice the expected inserts.
             let new = (operations as f64 * inserts * 2.0).min(4e9) as u64;
             self.set("new_keys", &new.to_string());
         }
@@ -385,19 +385,19 @@ impl ParsedProperties {
     }
 
     fn warn(&mut self, key: &str, why: &str) {
-        self.warnings.push(format!("property {key} means nothing here: {why}"));
+        self.warnings.push(format!("property {key} has no effect here: {why}"));
     }
 }
 
 fn number(key: &str, value: &str) -> Result<u64, CannotRun> {
-    value.parse().map_err(|_error| wrong(key, value, "a whole number"))
+    value.parse().map_err(|_error| invalid(key, value, "a whole number"))
 }
 
 fn yes(key: &str, value: &str) -> Result<bool, CannotRun> {
     match value.to_ascii_lowercase().as_str() {
         "true" => Ok(true),
         "false" => Ok(false),
-        _ => Err(wrong(key, value, "true or false")),
+        _ => Err(invalid(key, value, "true or false")),
     }
 }
 
@@ -405,11 +405,11 @@ fn known(key: &str, value: &str, all: &[&str]) -> Result<(), CannotRun> {
     if all.contains(&value) {
         return Ok(());
     }
-    Err(wrong(key, value, &all.join(", ")))
+    Err(invalid(key, value, &all.join(", ")))
 }
 
-fn wrong(key: &str, value: &str, takes: &str) -> CannotRun {
-    CannotRun(format!("property {key} is \"{value}\"; it takes {takes}"))
+fn invalid(key: &str, value: &str, takes: &str) -> CannotRun {
+    CannotRun(format!("property {key} is \"{value}\"; it must be {takes}"))
 }
 
 #[cfg(test)]

@@ -1,8 +1,8 @@
-//! YCSB's properties: what is taken, warned of and refused.
+//! YCSB's properties: accepted, warned about and refused.
 
 use super::{CannotRun, Interval, ParsedProperties};
 
-fn meant(pairs: &[(&str, &str)]) -> Result<ParsedProperties, String> {
+fn parsed(pairs: &[(&str, &str)]) -> Result<ParsedProperties, String> {
     let pairs = pairs.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned()));
     ParsedProperties::of(&pairs.collect::<Vec<_>>(), true).map_err(|why| why.0)
 }
@@ -24,9 +24,9 @@ fn properties_become_options_and_a_plan() {
         ("dataintegrity", "true"),
         ("recordcount", "2000"),
     ]);
-    let meant = meant(&pairs).unwrap();
+    let parsed = parsed(&pairs).unwrap();
     let option = |name: &str| {
-        let found = meant.options.iter().find(|(option, _)| option == name);
+        let found = parsed.options.iter().find(|(option, _)| option == name);
         found.map(|(_, value)| value.as_str())
     };
     assert_eq!(option("records"), Some("2000"), "the last one counts");
@@ -34,15 +34,15 @@ fn properties_become_options_and_a_plan() {
     assert_eq!(option("read_all_fields"), Some("no"));
     assert_eq!(option("verify"), Some("row"));
     assert_eq!(option("new_keys"), Some("50"), "twice the expected inserts");
-    assert_eq!((meant.threads, meant.operations), (8, Some(500)));
-    assert_eq!(meant.target_per_s, Some(100.5));
-    assert_eq!(meant.interval, Interval::Both);
-    assert!(meant.changes_rows && meant.warnings.is_empty());
+    assert_eq!((parsed.threads, parsed.operations), (8, Some(500)));
+    assert_eq!(parsed.target_per_s, Some(100.5));
+    assert_eq!(parsed.interval, Interval::Both);
+    assert!(parsed.changes_rows && parsed.warnings.is_empty());
 }
 
-/// f13, f14: keys of YCSB's own template, of bindings and of go-ycsb's scripts are passed over as there.
+/// f13, f14: keys of YCSB's own template, of bindings and of go-ycsb's scripts cause a warning.
 #[test]
-fn keys_that_the_core_workload_does_not_read_are_warned_of() {
+fn keys_that_the_core_workload_does_not_read_cause_warnings() {
     let keys = [
         "maxscanrate",
         "scanoptimelimit",
@@ -60,7 +60,7 @@ fn keys_that_the_core_workload_does_not_read_are_warned_of() {
     for key in keys {
         let mut pairs = LEAST.to_vec();
         pairs.push((key, "1"));
-        let warnings = meant(&pairs).unwrap().warnings;
+        let warnings = parsed(&pairs).unwrap().warnings;
         assert_eq!(warnings.len(), 1, "{key}: {warnings:?}");
         assert!(warnings[0].starts_with(&format!("property {key} ")), "{warnings:?}");
     }
@@ -68,13 +68,13 @@ fn keys_that_the_core_workload_does_not_read_are_warned_of() {
 
 /// f16.
 #[test]
-fn a_part_of_the_records_is_loaded_and_asked_for() {
+fn a_part_of_the_records_is_loaded_and_used() {
     let part = |pairs: &[(&str, &str)]| {
         let mut all = LEAST.to_vec();
         all.extend(pairs);
-        let meant = meant(&all).unwrap();
-        let named = |name: &str| meant.options.iter().any(|(option, _)| option == name);
-        (meant.part.clone(), named("insert_start"))
+        let parsed = parsed(&all).unwrap();
+        let named = |name: &str| parsed.options.iter().any(|(option, _)| option == name);
+        (parsed.part.clone(), named("insert_start"))
     };
     assert_eq!(part(&[]), (0..1000, false));
     assert_eq!(part(&[("insertcount", "1000")]), (0..1000, false));
@@ -85,20 +85,20 @@ fn a_part_of_the_records_is_loaded_and_asked_for() {
 
 /// f15.
 #[test]
-fn field_lengths_come_from_the_histogram_s_file() {
+fn field_lengths_come_from_the_histogram_file() {
     let option = |pairs: &[(&str, &str)]| -> Result<String, String> {
         let mut all = LEAST.to_vec();
         all.push(("fieldlengthdistribution", "histogram"));
         all.extend(pairs);
-        let mut meant = meant(&all)?;
-        meant
+        let mut parsed = parsed(&all)?;
+        parsed
             .read_histogram(|path| match path {
                 "hist.txt" => Ok("BlockSize\t8\n0\t5\n1\t6\n".to_owned()),
                 "bad" => Ok("BlockSize\t8\n1\t5\n".to_owned()),
                 _ => Err(CannotRun("there is no such file".to_owned())),
             })
             .map_err(|why| why.0)?;
-        let options = meant.options.iter();
+        let options = parsed.options.iter();
         let found = options.filter(|(name, _)| name.starts_with("field_"));
         let found: Vec<String> = found.map(|(name, value)| format!("{name}={value}")).collect();
         Ok(found.join(" "))
@@ -112,38 +112,38 @@ fn field_lengths_come_from_the_histogram_s_file() {
     assert_eq!(why, "there is no such file");
     let mut pairs = LEAST.to_vec();
     pairs.push(("fieldlengthhistogram", "hist.txt"));
-    let meant = meant(&pairs).unwrap();
-    assert_eq!((meant.histogram, meant.warnings.len()), (None, 1));
+    let parsed = parsed(&pairs).unwrap();
+    assert_eq!((parsed.histogram, parsed.warnings.len()), (None, 1));
 }
 
 #[test]
-fn every_property_that_is_known_is_taken_under_its_name() {
+fn every_known_property_is_accepted_by_name() {
     for key in super::known_properties() {
         let mut pairs = LEAST.to_vec();
         pairs.push((key, "1"));
-        if let Ok(meant) = meant(&pairs) {
-            let unread = meant.warnings.iter().any(|one| one.contains("does not read it"));
-            assert!(!unread, "{key}: {:?}", meant.warnings);
+        if let Ok(parsed) = parsed(&pairs) {
+            let unread = parsed.warnings.iter().any(|one| one.contains("does not read it"));
+            assert!(!unread, "{key}: {:?}", parsed.warnings);
         }
     }
 }
 
 #[test]
-fn what_means_nothing_is_warned_about_and_what_is_unknown_refused() {
+fn properties_without_effect_cause_warnings_and_unknown_ones_are_refused() {
     let mut pairs = LEAST.to_vec();
     pairs.extend([("exporter", "x"), ("db.url", "jdbc:x"), ("measurementtype", "raw")]);
-    let warnings = meant(&pairs).unwrap().warnings;
+    let warnings = parsed(&pairs).unwrap().warnings;
     assert_eq!(warnings.len(), 3, "{warnings:?}");
-    for (pair, said) in [
+    for (pair, expected) in [
         (
             ("readporportion", "1"),
             "\"readporportion\" is not a property of YCSB's core workload; did you mean \"readproportion\"?",
         ),
         (("tables", "usertable"), "did you mean \"table\"?"),
         (("hdrhistogram.percentile", "50"), "did you mean \"hdrhistogram.percentiles\"?"),
-        (("workload", "my.Own"), "it takes site.ycsb"),
-        (("requestdistribution", "scrambled"), "it takes uniform, zipfian"),
-        (("fieldlengthdistribution", "normal"), "it takes constant, uniform, zipfian, histogram"),
+        (("workload", "my.Own"), "it must be site.ycsb"),
+        (("requestdistribution", "scrambled"), "it must be uniform, zipfian"),
+        (("fieldlengthdistribution", "normal"), "it must be constant, uniform, zipfian, histogram"),
         (
             ("insertstart", "1000"),
             "insertstart=1000 and insertcount=0 are not within the 1000 records",
@@ -157,7 +157,7 @@ fn what_means_nothing_is_warned_about_and_what_is_unknown_refused() {
     ] {
         let mut pairs = LEAST.to_vec();
         pairs.push(pair);
-        let why = meant(&pairs).err().unwrap_or_default();
-        assert!(why.contains(said), "{pair:?}: {why}");
+        let why = parsed(&pairs).err().unwrap_or_default();
+        assert!(why.contains(expected), "{pair:?}: {why}");
     }
 }

@@ -1,11 +1,12 @@
-//! What YCSB measures of every operation, kept a client and kind.
+//! YCSB's measurements of every operation, kept per client and kind.
 //!
-//! 1. Latencies are of committed operations, from their first try (service) and from when they were due
+//! 1. Latencies are of committed operations, from their first try (service) and from their scheduled start
 //!    (intended), in histograms as YCSB keeps them.
-//! 2. In a run by time what was under way when the warm-up ended counts too (`TransactionListener`).
-//! 3. As YCSB measures each call of its database's interface, a read-modify-write also counts as a read and
-//!    as an update. Its read lasts as long as that was asked for in its last try; its update lasts from
-//!    there to the commit, since an update of YCSB is done when the call returns.
+//! 2. In a run limited by time, operations in progress at the end of the warm-up count too
+//!    (`TransactionListener`).
+//! 3. YCSB measures each call of its database interface, so a read-modify-write also counts as a read and as
+//!    an update. Its read lasts until the answer of the read in its last try; its update lasts from there to
+//!    the commit, since an update of YCSB is complete when the call returns.
 
 use hdrhistogram::Histogram;
 use parking_lot::Mutex;
@@ -13,7 +14,7 @@ use syncline_contract::{OperationId, Workload};
 use syncline_instrument::Nanos;
 use syncline_runner::{TransactionEvent, TransactionListener, TransactionOutcome};
 
-/// What was measured of one kind of operation; times in nanoseconds.
+/// The measurements of one kind of operation; times are in nanoseconds.
 #[derive(Clone, Debug)]
 pub(super) struct Measurement {
     pub(super) committed: u64,
@@ -31,7 +32,7 @@ impl Measurement {
         Measurement { committed: 0, failed: 0, unknown: 0, service: empty.clone(), intended: empty }
     }
 
-    /// Operations, however they ended.
+    /// The number of operations with any outcome.
     pub(super) fn all(&self) -> u64 {
         self.committed + self.failed + self.unknown
     }
@@ -43,11 +44,11 @@ impl Measurement {
         for (sum, one) in
             [(&mut self.service, &other.service), (&mut self.intended, &other.intended)]
         {
-            sum.add(one).expect("a histogram grows to whatever is added");
+            sum.add(one).expect("a histogram grows as needed");
         }
     }
 
-    /// Counts an operation; `times` are its service and intended latencies, if they are known.
+    /// Counts an operation; `times` are its service and intended latencies, if known.
     fn count(&mut self, outcome: TransactionOutcome, times: Option<[Nanos; 2]>) {
         match outcome {
             TransactionOutcome::Committed => self.committed += 1,
@@ -63,18 +64,18 @@ impl Measurement {
         };
         for (histogram, ns) in [(&mut self.service, service), (&mut self.intended, intended)] {
             let recorded = histogram.record(ns);
-            recorded.expect("a histogram grows to whatever it is given");
+            recorded.expect("a histogram grows as needed");
         }
     }
 }
 
-/// The kinds of a read-modify-write and of its parts, by their positions.
+/// The kinds of a read-modify-write and its parts, by position.
 #[derive(Clone, Debug)]
 struct Parts {
     whole: usize,
     read: usize,
     update: usize,
-    /// By the number of an operation of the plan: whether it reads.
+    /// Whether each operation of the plan reads, by its number.
     reads: Vec<bool>,
 }
 
@@ -94,27 +95,27 @@ impl Parts {
     }
 }
 
-/// What one client did.
+/// The measurements of one client.
 #[derive(Debug, Default)]
-struct OfClient {
-    /// A row a kind; empty until something ended, since a histogram takes 16 KiB.
+struct ClientMeasurements {
+    /// One entry per kind; empty until an operation ends, since a histogram takes 16 KiB.
     kinds: Vec<Measurement>,
     /// Committed transactions.
     transactions: u64,
-    /// The read of the transaction that ends next, if it was timed.
+    /// The duration of the read of the next transaction to end, if it was timed.
     read_ns: Option<Nanos>,
 }
 
-/// See the module.
+/// Measures the operations of a run.
 #[derive(Debug)]
 pub(super) struct Watch {
-    clients: Vec<Mutex<OfClient>>,
+    clients: Vec<Mutex<ClientMeasurements>>,
     kinds: usize,
     parts: Option<Parts>,
 }
 
 impl Watch {
-    /// Of the clients of a workload.
+    /// A watch for the clients of a workload.
     pub(super) fn new<W: Workload>(clients: usize, workload: &W) -> Watch {
         Watch {
             clients: (0..clients).map(|_| Mutex::default()).collect(),
@@ -123,7 +124,7 @@ impl Watch {
         }
     }
 
-    /// What all clients together did of a kind.
+    /// The measurements of a kind, for all clients together.
     pub(super) fn measurement(&self, kind: usize) -> Measurement {
         let mut all = Measurement::none();
         for client in &self.clients {
@@ -134,7 +135,7 @@ impl Watch {
         all
     }
 
-    /// Committed transactions, each once.
+    /// Committed transactions, each counted once.
     pub(super) fn transactions(&self) -> u64 {
         let each = self.clients.iter().map(|client| client.lock().transactions);
         each.sum()
@@ -147,7 +148,7 @@ impl TransactionListener for Watch {
             return;
         };
         let mut client = self.clients[one.client].lock();
-        let OfClient { kinds, transactions, read_ns } = &mut *client;
+        let ClientMeasurements { kinds, transactions, read_ns } = &mut *client;
         if kinds.is_empty() {
             kinds.resize(self.kinds, Measurement::none());
         }
@@ -246,7 +247,7 @@ mod tests {
         };
         assert_eq!(least("read-modify-write"), (1, (2_000, 4_000)));
         assert_eq!(least("read"), (2, (500, 2_500)));
-        // What is left of the whole: 2,000 less 500 ns.
+        // The update is the rest of the whole: 2,000 less 500 ns.
         let (committed, (service, intended)) = least("update");
         assert_eq!(committed, 1);
         assert!((1_499..=1_500).contains(&service) && (3_998..=4_000).contains(&intended));

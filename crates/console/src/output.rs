@@ -6,7 +6,7 @@ use std::path::PathBuf;
 /// Where the record is written, and whether it is printed.
 #[derive(Args, Clone, Debug, Default, PartialEq, Eq)]
 pub struct OutputArgs {
-    /// Write the record to this directory
+    /// Directory of the record
     #[arg(long, value_name = "DIR", default_value = "syncline-runs")]
     pub runs: PathBuf,
 

@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn a_directory_without_a_disk_says_why() {
+    fn a_directory_without_a_disk_is_an_error() {
         let why = BlockDevice::of(Path::new("/proc"), Path::new("/")).unwrap_err();
         assert!(why.contains("/proc is not on a single block device"), "{why}");
         let absent = BlockDevice::of(Path::new("/nowhere/at/all"), Path::new("/")).unwrap_err();

@@ -1,7 +1,7 @@
-//! Meters a JVM for some seconds and prints what its packages cost: `jvm_packages PID SECONDS [DEPTH]`.
+//! Profiles a JVM for some seconds and prints the costs of its packages: `jvm_packages PID SECONDS [DEPTH]`.
 //!
-//! A stack is charged to its innermost frame of a class under `org.`, by the first DEPTH words of the
-//! class's package; the rest is unknown, by the name of its thread.
+//! A stack is charged to its innermost frame of a class under `org.`, by the first DEPTH parts of the class's
+//! package; other stacks are unknown and listed by the name of their thread.
 
 #![allow(clippy::print_stdout, reason = "an example speaks to who runs it")]
 

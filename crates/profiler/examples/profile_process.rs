@@ -1,7 +1,7 @@
-//! Looks at a process for some seconds and prints where its time went: `look PID SECONDS OBJECT`.
+//! Profiles a process for some seconds and prints where its time went: `profile_process PID SECONDS OBJECT`.
 //!
-//! OBJECT is the file name of the store's program, such as `postgres`: of each metric it is said what
-//! share of the samples has no frame of it.
+//! OBJECT is the file name of the store's program, such as `postgres`: for each metric, the share of samples
+//! without a frame of it is printed.
 
 #![allow(clippy::print_stdout, reason = "an example speaks to the terminal")]
 
@@ -13,7 +13,7 @@ use syncline_instrument::clock;
 use syncline_profile::{Frame, Metric, Name, Precision, Profile};
 use syncline_profiler::{Profiler, ProfilerOptions, Subject};
 
-const USAGE: &str = "usage: look PID SECONDS OBJECT";
+const USAGE: &str = "usage: profile_process PID SECONDS OBJECT";
 
 fn main() -> Result<(), String> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -31,7 +31,7 @@ fn main() -> Result<(), String> {
     meter.stop(&|| 0);
     let used = clock::process_cpu() - begun;
     let profile = meter.finish();
-    println!("looking took {:.1} ms of processor time", used as f64 / 1e6);
+    println!("profiling used {:.1} ms of processor time", used as f64 / 1e6);
     for account in profile.accounts() {
         let how = match &account.how {
             Precision::Exact => "exact".to_owned(),

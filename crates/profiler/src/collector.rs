@@ -1,4 +1,4 @@
-//! What every collector offers.
+//! The interface of a collector.
 
 use super::bpf;
 use super::jvm::{AsyncProfiler, FlightRecorder, open_named};
@@ -11,59 +11,60 @@ use super::tag::TagSampler;
 use std::fmt::Debug;
 use syncline_profile::{Account, Metric, ProfileBuilder};
 
-/// Looks at a process and leaves weights on stacks. The steps are those of the room's head.
+/// Observes a process and collects weights on stacks. The crate's documentation describes the phases.
 pub(crate) trait Collector: Debug {
-    /// Does what is slow. The error is a sentence that says what opens the way.
+    /// Does the slow preparations. The error is a sentence that says how to permit it.
     fn prepare(&mut self) -> Result<(), String> {
         Ok(())
     }
 
-    /// The metrics that it takes so that no other shall: what is opened after it finds them in
-    /// `Subject::taken` and leaves them out, or itself.
+    /// The metrics that it owns: collectors opened after it find them in `Subject::taken` and leave out those
+    /// metrics, or themselves.
     fn takes(&self) -> &[Metric] {
         &[]
     }
 
-    /// Begins to look.
+    /// Begins collecting.
     fn start(&mut self) -> Result<(), String>;
 
-    /// Goes on looking: when every collector has started, and some 50 times a second from then on.
+    /// Continues collecting: called when every collector has started, and then about 50 times per second.
     fn go_on(&mut self, _commits: Commits<'_>) -> Result<(), String> {
         Ok(())
     }
 
-    /// Ends what [`Collector::go_on`] did, before the collectors stop.
+    /// Ends the work of [`Collector::go_on`], before the collectors stop.
     fn end(&mut self, _commits: Commits<'_>) -> Result<(), String> {
         Ok(())
     }
 
-    /// Ends looking.
+    /// Ends collecting.
     fn stop(&mut self) -> Result<(), String>;
 
-    /// What its programs in the kernel have used, if it has any. Asked for when it has stopped.
+    /// The processor time of its programs in the kernel, if it has any. Called after it has stopped.
     fn programs(&self) -> Option<BpfCpuTime> {
         None
     }
 
-    /// Names what was seen and puts it into the profile, with an account for each of its metrics.
+    /// Names the stacks and puts them into the profile, with an account for each of its metrics.
     fn hand_over(self: Box<Self>, profile: &mut ProfileBuilder);
 
-    /// The accounts of its metrics if it failed on the way, for that reason.
+    /// The accounts of its metrics after a failure.
     fn failed(&self, why: &str) -> Vec<Account>;
 }
 
-/// How many commits were acknowledged so far.
+/// Returns the number of commits acknowledged so far.
 pub(crate) type Commits<'a> = &'a dyn Fn() -> u64;
 
-/// A collector that could be opened, or an account of each metric that is missing for want of it.
+/// An open collector, or an account for each metric that is missing without it.
 pub(crate) type Opened = Result<Box<dyn Collector>, Vec<Account>>;
 
-/// How a collector is opened.
+/// Opens a collector.
 pub(crate) type Open = fn(&Subject, &ProfilerOptions) -> Opened;
 
-/// Every collector, in the order in which they are opened. Of those in one row, which take the same
-/// metrics, only the first that can is opened: a JVM's processor time is the profiler's in it, which names
-/// its frames. The JVM's own recorder comes last of those that split by stack: it takes what is left.
+/// All collectors, in the order in which they are opened. The collectors of one row own the same metrics, and
+/// only the first that works is opened: for a JVM, its own profiler measures processor time, because it names
+/// Java's frames. The JVM's own recorder is the last of those with stacks: it takes the metrics that are
+/// left.
 pub(crate) const ALL: &[&[Open]] = &[
     &[AsyncProfiler::open, open_named],
     &[bpf::open, perf::open_calls],

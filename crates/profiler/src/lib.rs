@@ -1,16 +1,16 @@
-//! Where time goes, from outside: collectors that look at a store's process while it works and leave
-//! a profile of stacks behind.
+//! Profiles a store's process from outside: collectors observe it while it works and produce a profile of
+//! stacks.
 //!
-//! [`Profiler`] is what the runner holds. It opens every collector that can do its part here, best first,
-//! and puts into the profile why the others cannot and what would open the way. A collector's life:
+//! The runner holds a [`Profiler`]. It opens every collector that works here, the best first, and notes in
+//! the profile why the others do not work and how to permit them. The phases of a collector:
 //!
-//! 1. *opened*: nothing runs yet; refused with an account for each metric it would have taken.
-//! 2. *prepared*: every client is connected, none works yet. What is slow belongs here.
-//! 3. *started* and *stopped*, around the measured span; both within milliseconds.
-//! 4. *handed over*: stacks are named and put into the profile. The store's processes may end right
-//!    after, so what must be read from them is read by then.
+//! 1. *opened*: nothing runs yet; or refused, with an account for each metric it would have measured.
+//! 2. *prepared*: every client is connected, and none works yet. Slow work is done here.
+//! 3. *started* and *stopped*, around the measured window; both take milliseconds.
+//! 4. *handed over*: stacks are named and put into the profile. The store's processes may end right after, so
+//!    everything must be read from them before.
 //!
-//! A failure of one collector is no failure of the run: it becomes an account that says why.
+//! The failure of a collector does not fail the run: an account in the profile says why.
 //!
 //! | file | what it holds |
 //! |---|---|

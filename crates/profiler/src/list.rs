@@ -1,4 +1,4 @@
-//! Which meters work here, and why the others do not.
+//! Lists which meters work on this machine, and why the others do not.
 
 use crate::{jvm, tag};
 use std::env;
@@ -11,7 +11,7 @@ use syncline_host::{BlockDevice, Pressure, Process, ProcessUsage, SyncCounter, S
 pub struct Listing {
     /// Its name.
     pub name: &'static str,
-    /// What it measures, in words.
+    /// A description of what it measures.
     pub measures: &'static str,
     /// Why it does not work here; none if it does.
     pub refusal: Option<String>,
@@ -44,7 +44,7 @@ pub fn list(directory: &Path) -> Vec<Listing> {
         row("flushes", "flushes of the whole disk under the log", flushes),
         row(
             "processors",
-            "busy, stolen and foreign processor time",
+            "processor time: busy, stolen, and of other processes",
             SystemTimes::read(root).map_or_else(|| unreadable("/proc/stat"), |_| None),
         ),
         row(
@@ -80,15 +80,15 @@ pub fn list(directory: &Path) -> Vec<Listing> {
     ]
 }
 
-/// A Java virtual machine of this machine: the flight recorder is a part of it.
+/// Finds a Java virtual machine on this machine, which includes the flight recorder.
 fn java(home: Option<OsString>, path: Option<OsString>) -> Result<PathBuf, String> {
     let home = home.map(|home| Path::new(&home).join("bin"));
     let path = path.unwrap_or_default();
     let mut folders = home.into_iter().chain(env::split_paths(&path));
     let found = folders.find_map(|folder| Some(folder.join("java")).filter(|java| java.is_file()));
     found.ok_or_else(|| {
-        "it is a part of a JVM, and neither JAVA_HOME nor PATH names a java: install one, or meter a \
-         server that brings its own"
+        "it is part of a JVM, and neither JAVA_HOME nor PATH contains a java: install one, or profile a \
+         server that includes its own"
             .to_owned()
     })
 }
@@ -109,13 +109,13 @@ mod tests {
         assert_eq!(refusal("processors"), None);
         assert!(refusal("disk").is_some_and(|why| why.contains("not on a single block device")));
         assert!(refusal("flushes").is_some());
-        assert_eq!(refusal("tags"), None, "a timer of one's own asks for no rights");
+        assert_eq!(refusal("tags"), None, "a timer of the own process requires no permission");
         let profiler = refusal("async-profiler");
         assert!(profiler.is_none_or(|why| why.contains("SYNCLINE_ASYNC_PROFILER")));
     }
 
     #[test]
-    fn a_java_is_looked_for_where_users_say_it_is() {
+    fn java_is_found_by_java_home_and_path() {
         let folder = tempfile::tempdir().unwrap();
         let bin = folder.path().join("bin");
         std::fs::create_dir(&bin).unwrap();

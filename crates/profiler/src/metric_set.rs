@@ -1,11 +1,11 @@
-//! Which metrics a collector takes already: one owner for each, so that nothing is counted twice.
+//! The metrics that collectors own: one owner for each, so that nothing is counted twice.
 
 use syncline_profile::Metric;
 
-/// Metrics that are taken.
+/// A set of metrics.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct MetricSet {
-    /// A bit for each, by its place in [`Metric::ALL`].
+    /// One bit per metric, by its position in [`Metric::ALL`].
     bits: u64,
 }
 
@@ -32,7 +32,7 @@ mod tests {
     use syncline_profile::Metric;
 
     #[test]
-    fn only_what_was_added_is_taken() {
+    fn only_added_metrics_are_in_the_set() {
         let mut taken = MetricSet::default();
         taken.add(&[Metric::CpuUser, Metric::GarbageCollection]);
         let had = Metric::ALL.into_iter().filter(|metric| taken.has(*metric));

@@ -1,16 +1,15 @@
-//! What the kernel counts for whole processes: totals without stacks, for everybody who may see the
+//! The kernel's counts for whole processes: totals without stacks, available to every user who may see the
 //! process.
 //!
-//! They stand where nothing better could be taken, and beside what was sampled as another count of the
-//! same. All are differences between the begin and the end of the window, summed over the process and
-//! what descends from it:
+//! They are used if no better collector works, and next to samples as an independent count. All are
+//! differences between the begin and the end of the window, summed over the process and its descendants:
 //!
-//! - processor time, in ticks for each process, of usually 10 ms; a child that ended and was waited for
-//!   is in its parent's;
-//! - switches: of this process by the kernel's own sum, in which threads that ended are; of another one by
-//!   thread, and as a thread that ends takes its counts along, they are not known if one has ended;
-//! - calls of the read and write families (send and recv are none of them), and bytes written to
-//!   disks on the process's behalf.
+//! - processor time, in ticks of usually 10 ms per process; a child that has ended and was waited for is
+//!   included in its parent's;
+//! - switches: for this process, the kernel's own sum, which includes ended threads; for another process, by
+//!   thread, and since an ended thread takes its counts with it, the total is unknown if one has ended;
+//! - calls of the read and write families (not send and recv), and bytes written to disks on the process's
+//!   behalf.
 
 use super::collector::{Collector, Opened};
 use super::profiler::ProfilerOptions;
@@ -23,12 +22,12 @@ use syncline_profile::{Account, Metric, Precision, ProfileBuilder, Total};
 
 const COLLECTOR: &str = "totals by /proc";
 const WHY: &str = "the kernel counts it for whole processes, not by stack";
-const HIDDEN: &str = "the process has ended or this user may not see it; run as root or as the user whose \
-                      process it is";
-const ENDED: &str = "threads of the store ended meanwhile and took their counts along; root's programs in the \
-                     kernel count them too";
+const HIDDEN: &str = "the process has ended or this user may not see it; run as root or as the \
+                      process's user";
+const ENDED: &str = "threads of the store ended in the window and took their counts with them; BPF programs in the \
+                     kernel, which require root, count them too";
 
-/// A metric, and what says how much of it there was.
+/// Each metric, and the source of its count.
 const METRICS: [(Metric, &str); 6] = [
     (Metric::CpuUser, "utime in /proc/PID/stat, in ticks"),
     (Metric::CpuKernel, "stime in /proc/PID/stat, in ticks"),
@@ -40,12 +39,12 @@ const METRICS: [(Metric, &str); 6] = [
     (Metric::InvoluntarySwitches, "the kernel's count of involuntary switches"),
     (
         Metric::WrittenBytes,
-        "write_bytes in /proc/PID/io: what the process made dirty or wrote past the cache, whoever \
+        "write_bytes in /proc/PID/io: what the process made dirty or wrote past the cache, whichever process \
          wrote it to the disk",
     ),
 ];
 
-/// The counts of one moment; none of what this user may not see.
+/// The counts at one moment; none where this user may not see them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Counts {
     /// User and kernel ticks of the tree.
@@ -58,9 +57,9 @@ struct Counts {
 /// Voluntary and involuntary switches.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Switches {
-    /// Of all threads that the process ever had.
+    /// The sum over all threads that the process ever had.
     Whole((u64, u64)),
-    /// Of each thread that is there.
+    /// The counts of each existing thread.
     Threads(BTreeMap<i32, (u64, u64)>),
 }
 
@@ -71,7 +70,7 @@ struct Totals {
     last: Counts,
 }
 
-/// Opens them: any user may see something.
+/// Opens the totals, of which any user may see some.
 #[allow(clippy::unnecessary_wraps, reason = "a collector may be refused; this one never is")]
 pub(crate) fn open(subject: &Subject, _: &ProfilerOptions) -> Opened {
     Ok(Box::new(Totals {
@@ -131,26 +130,26 @@ fn account(metric: Metric, source: &str, amount: Option<u64>, why_none: &str) ->
 
 impl Counts {
     fn read(process: Process) -> Counts {
-        let (family, with_children) = match process {
+        let (processes, with_children) = match process {
             Process::Ours => (vec![std::process::id()], false),
             Process::Other(pid) => (process_tree(pid, Path::new("/")), true),
         };
-        if family.is_empty() {
+        if processes.is_empty() {
             return Counts::default();
         }
-        let ticks = family.iter().map(|pid| ticks(*pid, with_children));
-        let io = family.iter().map(|pid| io(*pid));
+        let ticks = processes.iter().map(|pid| ticks(*pid, with_children));
+        let io = processes.iter().map(|pid| io(*pid));
         Counts {
             ticks: sum(ticks),
             io: sum(io),
             switches: match process {
                 Process::Ours => own_context_switches().map(Switches::Whole),
-                Process::Other(_) => Some(Switches::of_threads(&family)),
+                Process::Other(_) => Some(Switches::of_threads(&processes)),
             },
         }
     }
 
-    /// By how much a metric has grown, in its unit.
+    /// The growth of a metric, in its unit.
     fn since(&self, first: &Counts, metric: Metric) -> Option<u64> {
         let grown = |pair: fn(&Counts) -> Option<(u64, u64)>, second: bool| {
             let (now, then) = (pair(self)?, pair(first)?);
@@ -173,7 +172,7 @@ impl Counts {
         now.since(then, of)
     }
 
-    /// Whether a thread that was there at first has ended since, with what it had counted.
+    /// True if a thread that existed at first has ended since, with its counts.
     fn lost_threads(&self, first: &Counts) -> bool {
         match (&self.switches, &first.switches) {
             (Some(Switches::Threads(now)), Some(Switches::Threads(then))) => {
@@ -185,13 +184,13 @@ impl Counts {
 }
 
 impl Switches {
-    fn of_threads(family: &[u32]) -> Switches {
-        let threads = family.iter().flat_map(|pid| threads(*pid));
+    fn of_threads(processes: &[u32]) -> Switches {
+        let threads = processes.iter().flat_map(|pid| threads(*pid));
         let counted = threads.filter_map(|tid| Some((tid, thread_switches(tid)?)));
         Switches::Threads(counted.collect())
     }
 
-    /// A thread that came in between brings all it has; none if one has left.
+    /// The growth of all counts. A thread that started in between counts in full; none if one has ended.
     fn since(&self, first: &Switches, of: fn(&(u64, u64)) -> u64) -> Option<u64> {
         match (self, first) {
             (Switches::Whole(now), Switches::Whole(then)) => Some(of(now).saturating_sub(of(then))),
@@ -213,15 +212,15 @@ fn nanoseconds(ticks: u64) -> u64 {
     ticks * (clock::SECOND / ticks_per_s)
 }
 
-/// None if it is true of none of them. A process that ended between being found and being read has left
-/// what it had to its parent, or to nobody.
+/// None if every pair is none. A process that ended between the listing and the reading has passed its counts
+/// to its parent, if that waited for it.
 fn sum(pairs: impl Iterator<Item = Option<(u64, u64)>>) -> Option<(u64, u64)> {
     let known = pairs.flatten();
     known.reduce(|sum, pair| (sum.0 + pair.0, sum.1 + pair.1))
 }
 
-/// User and kernel ticks. Fields after the name in parentheses: 11 and 12, of waited-for children 13
-/// and 14.
+/// User and kernel ticks: fields 11 and 12 after the name in parentheses; 13 and 14 are those of waited-for
+/// children.
 fn ticks(pid: u32, with_children: bool) -> Option<(u64, u64)> {
     let text = read_text(Path::new(&format!("/proc/{pid}/stat")))?;
     let (_, rest) = text.rsplit_once(')')?;
@@ -241,20 +240,20 @@ fn io(pid: u32) -> Option<(u64, u64)> {
     Some((calls, value(&text, "write_bytes:")?))
 }
 
-/// Voluntary and involuntary switches of each thread of a process and of its descendants, so far.
+/// The voluntary and involuntary switches so far of each thread of a process and its descendants.
 pub(crate) fn switches(process: Process) -> BTreeMap<u32, (u64, u64)> {
-    let family = match process {
+    let processes = match process {
         Process::Ours => vec![std::process::id()],
         Process::Other(pid) => process_tree(pid, Path::new("/")),
     };
-    let threads = family.iter().flat_map(|pid| threads(*pid));
+    let threads = processes.iter().flat_map(|pid| threads(*pid));
     threads
         .filter_map(|thread| Some((u32::try_from(thread).ok()?, thread_switches(thread)?)))
         .collect()
 }
 
 fn thread_switches(tid: i32) -> Option<(u64, u64)> {
-    // A thread is found by its number alone, though no list shows it.
+    // A thread is found by its number even though no listing shows it.
     let text = read_text(Path::new(&format!("/proc/{tid}/status")))?;
     let voluntary = value(&text, "voluntary_ctxt_switches:")?;
     Some((voluntary, value(&text, "nonvoluntary_ctxt_switches:")?))
@@ -307,7 +306,7 @@ mod tests {
     }
 
     #[test]
-    fn threads_that_came_bring_all_they_have() {
+    fn new_threads_count_in_full() {
         let counts = |threads: &[(i32, (u64, u64))]| Counts {
             switches: Some(Switches::Threads(threads.iter().copied().collect())),
             ..Counts::default()
@@ -318,12 +317,12 @@ mod tests {
         assert_eq!(last.since(&first, Metric::VoluntarySwitches), Some(1 + 4));
         assert_eq!(last.since(&first, Metric::InvoluntarySwitches), Some(20 + 3));
         let more = counts(&[(1, (10, 100)), (2, (5, 5))]);
-        assert!(last.lost_threads(&more), "2 has ended with what it had");
+        assert!(last.lost_threads(&more), "thread 2 has ended with its counts");
         assert_eq!(last.since(&more, Metric::VoluntarySwitches), None);
     }
 
     #[test]
-    fn switches_of_threads_that_ended_before_the_end_are_in_the_sum() {
+    fn the_sum_includes_switches_of_ended_threads() {
         const WAITS: u64 = 300;
         let subject = Subject::of(Process::Ours);
         let mut totals = open(&subject, &ProfilerOptions::default()).unwrap();
@@ -345,7 +344,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_seen_is_no_zero() {
+    fn invisible_counts_are_not_zero() {
         let none = Counts::read(Process::Other(u32::MAX));
         for (metric, source) in METRICS {
             let amount = none.since(&none, metric);

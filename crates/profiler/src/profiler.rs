@@ -1,4 +1,4 @@
-//! All collectors that work here, as one.
+//! All collectors that work on this machine, as one.
 
 use super::collector::{ALL, Collector, Commits};
 use super::profiler_cpu_time::{ProfilerCpuTime, ThreadCpuTimes};
@@ -6,15 +6,15 @@ use super::subject::Subject;
 use syncline_instrument::{Nanos, clock};
 use syncline_profile::{Account, Profile, ProfileBuilder};
 
-/// How closely is looked.
+/// Options of profiling.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ProfilerOptions {
-    /// Looks a second at each processor that runs the store.
+    /// Samples per second on each processor that runs the store.
     pub looks_per_s: u32,
 }
 
 impl Default for ProfilerOptions {
-    /// What costs too little to be seen in the throughput (`reference` figures stand in docs/metering.md).
+    /// A frequency whose cost is invisible in the throughput (`reference` figures are in docs/metering.md).
     fn default() -> ProfilerOptions {
         ProfilerOptions { looks_per_s: 99 }
     }
@@ -27,15 +27,15 @@ pub struct Profiler {
     refused: Vec<Account>,
     started: Nanos,
     window_ns: Nanos,
-    /// What the threads that look had used when it started.
+    /// The processor time of the profiler's threads when it started.
     threads: ThreadCpuTimes,
     spent: ProfilerCpuTime,
-    /// Processor time that going on took of the thread that asks for it.
+    /// The processor time that [`Profiler::go_on`] took of its caller.
     going_ns: Nanos,
 }
 
 impl Profiler {
-    /// Opens every collector that can look at the subject.
+    /// Opens every collector that can observe the subject.
     pub fn open(subject: &Subject, options: &ProfilerOptions) -> Profiler {
         let mut meter = Profiler {
             working: Vec::new(),
@@ -62,13 +62,13 @@ impl Profiler {
         meter
     }
 
-    /// To be called when every client is connected and none works yet.
+    /// Prepares the collectors. Call it when every client is connected and none works yet.
     pub fn prepare(&mut self) {
         self.step(|collector| collector.prepare());
     }
 
-    /// Begins to look. `commits` says how many were acknowledged so far, here and below; who does not know
-    /// says none.
+    /// Starts collecting. `commits` returns the number of acknowledged commits, here and below, or 0 if it is
+    /// unknown.
     pub fn start(&mut self, commits: &dyn Fn() -> u64) {
         self.threads = ThreadCpuTimes::read();
         self.step(|collector| collector.start());
@@ -76,15 +76,15 @@ impl Profiler {
         self.go_on(commits);
     }
 
-    /// Goes on looking. To be called some 50 times a second: collectors may want to pause. If it is not,
-    /// everything is looked at, whatever that costs.
+    /// Continues collecting. Call it about 50 times per second, since collectors may want to pause; otherwise
+    /// all events are collected at any cost.
     pub fn go_on(&mut self, commits: Commits<'_>) {
         let before = clock::thread_cpu();
         self.step(|collector| collector.go_on(commits));
         self.going_ns += clock::thread_cpu() - before;
     }
 
-    /// Ends looking.
+    /// Stops collecting.
     pub fn stop(&mut self, commits: &dyn Fn() -> u64) {
         self.window_ns = clock::now().saturating_sub(self.started);
         let threads_ns = ThreadCpuTimes::read().since(&self.threads) + self.going_ns;
@@ -94,12 +94,12 @@ impl Profiler {
         self.spent = ProfilerCpuTime { threads_ns, programs };
     }
 
-    /// What looking has used in the window; nothing before it is over.
+    /// The profiler's own processor time in the window; zero before the window is over.
     pub fn spent(&self) -> ProfilerCpuTime {
         self.spent
     }
 
-    /// What was seen. To be called before the store's processes end.
+    /// The profile. Call it before the store's processes end.
     pub fn finish(self) -> Profile {
         let mut profile = ProfileBuilder::default();
         for collector in self.working {
@@ -111,7 +111,7 @@ impl Profiler {
         profile.finish(self.window_ns)
     }
 
-    /// A collector that fails at a step leaves, with its reason.
+    /// Runs a step of every collector. One that fails is removed, with its reason.
     fn step(&mut self, step: impl Fn(&mut dyn Collector) -> Result<(), String>) {
         let (mut working, refused) = (Vec::new(), &mut self.refused);
         for mut collector in self.working.drain(..) {

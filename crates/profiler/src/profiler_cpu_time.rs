@@ -1,32 +1,32 @@
-//! What looking itself uses up of the processors.
+//! The processor time that profiling itself uses.
 
 use super::sampler_threads;
 use super::tag::thread_cpu_ns;
 use std::collections::BTreeMap;
 use syncline_instrument::Nanos;
 
-/// Processor time that a meter has used in its window.
+/// The processor time of a profiler in its window.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ProfilerCpuTime {
-    /// Of the threads that look, all together.
+    /// The sum over the profiler's own threads.
     pub threads_ns: Nanos,
-    /// Of the programs that run in the kernel; none without such programs, or where the kernel does not
-    /// time them.
+    /// The time of its programs in the kernel; none without such programs, or if the kernel does not time
+    /// them.
     pub programs: Option<BpfCpuTime>,
 }
 
-/// What was timed for a part of the window only: timing costs something too.
+/// Processor time of BPF programs, timed during a part of the window only, since timing has a cost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BpfCpuTime {
-    /// Processor time, of all processors together.
+    /// Processor time, summed over all processors.
     pub ns: Nanos,
-    /// How long was timed.
+    /// The length of the timed part.
     pub of_ns: Nanos,
-    /// How long they were attached in the window, all spells together.
+    /// How long the programs were attached in the window, over all sampling windows.
     pub attached_ns: Nanos,
 }
 
-/// The processor time so far of every thread that looks, by its number.
+/// The processor time so far of every thread of the profiler, by thread number.
 #[derive(Debug, Default)]
 pub(crate) struct ThreadCpuTimes(BTreeMap<u32, Nanos>);
 
@@ -38,7 +38,7 @@ impl ThreadCpuTimes {
         )
     }
 
-    /// What they have used since; one that came meanwhile brings all it has.
+    /// The processor time since `first`; a thread that started in between counts in full.
     pub(crate) fn since(&self, first: &ThreadCpuTimes) -> Nanos {
         let used = self.0.iter().map(|(thread, now)| {
             let before = first.0.get(thread).copied().unwrap_or(0);
@@ -55,7 +55,7 @@ mod tests {
     use syncline_instrument::clock;
 
     #[test]
-    fn only_threads_that_look_are_added_up() {
+    fn only_threads_of_the_profiler_are_summed() {
         let burn = || {
             let until = clock::thread_cpu() + 5_000_000;
             while clock::thread_cpu() < until {}
@@ -63,15 +63,15 @@ mod tests {
         let first = ThreadCpuTimes::read();
         burn();
         std::thread::scope(|scope| {
-            let looks = scope.spawn(|| {
-                let looking = SamplerThread::here();
+            let sampler = scope.spawn(|| {
+                let mark = SamplerThread::here();
                 burn();
                 let used = ThreadCpuTimes::read().since(&first);
-                drop(looking);
+                drop(mark);
                 used
             });
-            let used = looks.join().unwrap();
-            // Other tests may look meanwhile.
+            let used = sampler.join().unwrap();
+            // Other tests may profile at the same time.
             assert!(used >= 5_000_000, "{used}");
         });
         let own = rustix::thread::gettid().as_raw_nonzero().get();

@@ -1,25 +1,25 @@
-//! The collectors' own threads, which are no part of a store in this process.
+//! The collectors' own threads, which do not belong to a store in this process.
 
 use parking_lot::Mutex;
 use std::collections::BTreeSet;
 
 static THREADS: Mutex<BTreeSet<u32>> = Mutex::new(BTreeSet::new());
 
-/// Those of all time: who asks when the window is over asks for threads that have ended. The kernel gives
-/// a number again only after all others.
-static LOOKED: Mutex<BTreeSet<u32>> = Mutex::new(BTreeSet::new());
+/// All such threads so far, since a query after the window must include threads that have ended. The kernel
+/// reuses a thread number only after all others.
+static ALL_TIME: Mutex<BTreeSet<u32>> = Mutex::new(BTreeSet::new());
 
-/// Says of the thread that made it that it looks, as long as it is held.
+/// Marks the thread that created it as a thread of the profiler while it is held.
 #[derive(Debug)]
 pub(crate) struct SamplerThread {
     tid: u32,
 }
 
 impl SamplerThread {
-    /// To be called on the thread that looks.
+    /// Call this on the profiler's thread.
     pub(crate) fn here() -> SamplerThread {
         let tid = rustix::thread::gettid().as_raw_nonzero().get().unsigned_abs();
-        for threads in [&THREADS, &LOOKED] {
+        for threads in [&THREADS, &ALL_TIME] {
             let mut threads = threads.lock();
             threads.insert(tid);
         }
@@ -34,21 +34,21 @@ impl Drop for SamplerThread {
     }
 }
 
-/// True of a thread that looks.
+/// True for a thread of the profiler.
 pub(crate) fn is_sampler_thread(tid: u32) -> bool {
     let threads = THREADS.lock();
     threads.contains(&tid)
 }
 
-/// The threads that look.
+/// The threads of the profiler.
 pub(crate) fn current_sampler_threads() -> Vec<u32> {
     let threads = THREADS.lock();
     threads.iter().copied().collect()
 }
 
-/// True of a thread that looks, or has looked.
+/// True for a current or former thread of the profiler.
 pub(crate) fn was_sampler_thread(tid: u32) -> bool {
-    let threads = LOOKED.lock();
+    let threads = ALL_TIME.lock();
     threads.contains(&tid)
 }
 
@@ -57,7 +57,7 @@ mod tests {
     use super::{SamplerThread, is_sampler_thread, was_sampler_thread};
 
     #[test]
-    fn a_thread_looks_as_long_as_it_says_so() {
+    fn a_thread_is_marked_while_the_mark_is_held() {
         let looking = SamplerThread::here();
         let tid = looking.tid;
         assert!(is_sampler_thread(tid) && !is_sampler_thread(u32::MAX));

@@ -1,34 +1,34 @@
-//! Whose time is looked at.
+//! The process that is profiled.
 
 use super::metric_set::MetricSet;
 use super::symbols::Symbols;
 use std::fs;
 use syncline_host::Process;
 
-/// What runs the store's code.
+/// The runtime of the store's code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Runtime {
-    /// The processor alone.
+    /// None: machine code.
     Native,
     /// A Java virtual machine.
     Jvm,
 }
 
-/// The store's process, as far as a collector must know it.
+/// The store's process, as collectors need to know it.
 #[derive(Clone, Debug)]
 pub struct Subject {
-    /// Which process, with its threads and children.
+    /// The process, with its threads and children.
     pub process: Process,
-    /// What runs its code.
+    /// Its runtime.
     pub runtime: Runtime,
-    /// What collectors that were opened before take of it.
+    /// The metrics owned by collectors that are already open.
     pub(crate) taken: MetricSet,
-    /// What was read of its files, by whichever collector.
+    /// The symbols read from its files, shared by the collectors.
     pub(crate) symbols: Symbols,
 }
 
 impl Subject {
-    /// Looks what a process is.
+    /// Determines the runtime of a process.
     pub fn of(process: Process) -> Subject {
         let maps = format!("/proc/{}/maps", pid(process));
         let is_jvm = fs::read_to_string(maps).is_ok_and(|maps| maps.contains("/libjvm.so"));
@@ -40,7 +40,7 @@ impl Subject {
         }
     }
 
-    /// The number of its first process.
+    /// The number of its root process.
     pub fn pid(&self) -> u32 {
         pid(self.process)
     }
@@ -59,7 +59,7 @@ mod tests {
     use syncline_host::Process;
 
     #[test]
-    fn this_test_is_no_java_virtual_machine() {
+    fn this_test_is_not_a_java_virtual_machine() {
         let subject = Subject::of(Process::Ours);
         assert_eq!(subject.runtime, Runtime::Native);
         assert_eq!(subject.pid(), std::process::id());

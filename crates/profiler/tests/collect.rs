@@ -1,7 +1,7 @@
-//! The collectors, held against a process whose work is known: this program again, with a load.
+//! Tests the collectors with a process whose work is known: this program again, with a load.
 
 #![allow(clippy::unwrap_used, reason = "a test may fail by an unwrap anywhere")]
-#![allow(clippy::print_stdout, reason = "the load speaks to its test by its output")]
+#![allow(clippy::print_stdout, reason = "the load reports to its test on standard output")]
 
 use std::fs;
 use std::hint::black_box;
@@ -15,11 +15,11 @@ use syncline_instrument::clock;
 use syncline_profile::{Account, Metric, Name, Precision, Profile, Sample, Space};
 use syncline_profiler::{Profiler, ProfilerOptions, Subject};
 
-/// Which load this program is, if it is one.
+/// The load that this process runs, if it is one.
 const LOAD: &str = "SYNCLINE_TEST_LOAD";
-/// Processor time of a load.
+/// The processor time of a load.
 const BURN_NS: u64 = 400_000_000;
-const LOOKS_PER_S: u32 = 999;
+const SAMPLES_PER_S: u32 = 999;
 const NOBODY: u32 = 65534;
 
 #[inline(never)]
@@ -42,7 +42,7 @@ fn descend_and_burn(depth: u32) -> u64 {
     descend_and_burn(depth - 1) + room[3]
 }
 
-/// Passes a byte to and fro between two threads.
+/// Passes a byte back and forth between two threads.
 #[inline(never)]
 fn wait_for_a_byte(mut from: impl Read, mut to: impl Write, until: u64) {
     let mut byte = [1];
@@ -60,7 +60,7 @@ fn answer_bytes(mut from: impl Read, mut to: impl Write) {
     }
 }
 
-/// What is given back keeps the other thread: one that ends takes its counts along.
+/// The result keeps the other thread running: an ended thread takes its counts with it.
 fn exchange() -> impl Write {
     let (here, there) = (pipe().unwrap(), pipe().unwrap());
     let kept = here.1.try_clone().unwrap();
@@ -70,10 +70,10 @@ fn exchange() -> impl Write {
     kept
 }
 
-/// Not a test but of itself: the load of the others, which waits for a line before it begins and for the
+/// Not a test by itself: the load of the other tests, which waits for a line before it begins, and for the
 /// end of its input before it ends.
 #[test]
-fn the_load_says_when_it_is_ready_and_when_it_is_done() {
+fn the_load_reports_when_it_is_ready_and_done() {
     let Ok(load) = std::env::var(LOAD) else {
         let mut load = Load::start("none", None);
         assert!(load.run() < BURN_NS);
@@ -91,7 +91,7 @@ fn the_load_says_when_it_is_ready_and_when_it_is_done() {
             black_box(descend_and_burn(300));
         }
         "exchange" => kept = Some(exchange()),
-        // A child of the load's own, which starts while it is being looked at.
+        // A child of the load, which starts during the profile.
         "fork" => {
             let mut child = Load::start("burn", None);
             child.run();
@@ -112,7 +112,7 @@ struct Load {
 impl Load {
     /// Starts a load and waits until it is ready.
     fn start(load: &str, user: Option<u32>) -> Load {
-        let mut command = test_process("the_load_says_when_it_is_ready_and_when_it_is_done", user);
+        let mut command = test_process("the_load_reports_when_it_is_ready_and_done", user);
         let mut child =
             command.env(LOAD, load).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
         let input = child.stdin.take();
@@ -122,7 +122,7 @@ impl Load {
         load
     }
 
-    /// Lets it work, and says how much processor time it has used in its life, once it has.
+    /// Lets it work, and returns the processor time it has used in total.
     fn run(&mut self) -> u64 {
         self.input.as_ref().unwrap().write_all(b"go\n").unwrap();
         self.wait_for("done").trim().parse().unwrap()
@@ -148,7 +148,7 @@ impl Drop for Load {
     }
 }
 
-/// This program again, for one of its tests.
+/// This program again, running one of its tests.
 fn test_process(test: &str, user: Option<u32>) -> Command {
     let mut command = Command::new(std::env::current_exe().unwrap());
     command.args(["--exact", test, "--nocapture", "--test-threads=1"]);
@@ -160,7 +160,7 @@ fn test_process(test: &str, user: Option<u32>) -> Command {
 
 fn metered(load: &str) -> (Profile, u64) {
     let mut load = Load::start(load, None);
-    let options = ProfilerOptions { looks_per_s: LOOKS_PER_S };
+    let options = ProfilerOptions { looks_per_s: SAMPLES_PER_S };
     let subject = Subject::of(Process::Other(load.child.id()));
     let mut meter = Profiler::open(&subject, &options);
     meter.prepare();
@@ -184,10 +184,10 @@ fn account<'a>(profile: &'a Profile, metric: Metric, collector: &str) -> &'a Acc
 
 fn total(profile: &Profile, metric: Metric) -> u64 {
     let account = account(profile, metric, "totals");
-    account.total.as_ref().expect("the load is ours").amount
+    account.total.as_ref().expect("the load's process is visible").amount
 }
 
-/// Weights of all samples, and of those in whose stack a function is.
+/// The weights of all samples, and of those with a function on the stack.
 fn weights(profile: &Profile, metric: Metric, function: &str) -> (u64, u64) {
     let (mut all, mut inside) = (0, 0);
     for sample in of(profile, metric) {
@@ -201,7 +201,7 @@ fn weights(profile: &Profile, metric: Metric, function: &str) -> (u64, u64) {
     (all, inside)
 }
 
-/// True if something is sampled here; says so past the harness if not, and why.
+/// True if the metric can be sampled here; otherwise prints why, past the test harness.
 fn can(profile: &Profile, metric: Metric, collector: &str) -> bool {
     let Precision::NotAttributable(why) = &account(profile, metric, collector).how else {
         return true;
@@ -213,7 +213,7 @@ fn can(profile: &Profile, metric: Metric, collector: &str) -> bool {
 }
 
 #[test]
-fn work_is_where_it_was_done_and_as_much_as_it_was() {
+fn work_is_charged_to_its_function_with_its_duration() {
     let (profile, used) = metered("burn");
     if !can(&profile, Metric::CpuUser, "perf") {
         return;
@@ -230,8 +230,8 @@ fn work_is_where_it_was_done_and_as_much_as_it_was() {
 }
 
 #[test]
-fn our_own_threads_are_seen_and_the_one_that_looks_is_not() {
-    let options = ProfilerOptions { looks_per_s: LOOKS_PER_S };
+fn own_threads_are_sampled_except_the_sampler() {
+    let options = ProfilerOptions { looks_per_s: SAMPLES_PER_S };
     let mut meter = Profiler::open(&Subject::of(Process::Ours), &options);
     meter.prepare();
     meter.start(&|| 0);
@@ -257,7 +257,7 @@ fn our_own_threads_are_seen_and_the_one_that_looks_is_not() {
 }
 
 #[test]
-fn a_process_that_starts_later_is_seen() {
+fn a_process_that_starts_later_is_sampled() {
     let (profile, _) = metered("fork");
     if !can(&profile, Metric::CpuUser, "perf") {
         return;
@@ -267,7 +267,7 @@ fn a_process_that_starts_later_is_seen() {
 }
 
 #[test]
-fn a_recursion_deeper_than_the_copied_stack_is_seen_at_its_end() {
+fn a_recursion_deeper_than_the_copied_stack_is_unwound_to_its_end() {
     let (profile, _) = metered("descend");
     if !can(&profile, Metric::CpuUser, "perf") {
         return;
@@ -309,7 +309,7 @@ fn callers_of_system_calls_are_found_through_libc() {
 #[test]
 fn system_calls_and_switches_are_counted_and_have_their_callers() {
     let (profile, _) = metered("exchange");
-    // Root's are counted exactly, so that there is no other count to hold them against but that below.
+    // Root's counts are exact, so they are only compared with those of /proc below.
     let collector = if is_root() { "bpf" } else { "tracepoints" };
     if !can(&profile, Metric::SystemCalls, collector) {
         return;
@@ -336,10 +336,10 @@ fn system_calls_and_switches_are_counted_and_have_their_callers() {
 }
 
 #[test]
-fn an_ordinary_user_sees_the_program_and_is_told_what_hides_the_kernel() {
-    let this = "an_ordinary_user_sees_the_program_and_is_told_what_hides_the_kernel";
+fn an_ordinary_user_can_profile_programs_and_learns_how_to_see_the_kernel() {
+    let this = "an_ordinary_user_can_profile_programs_and_learns_how_to_see_the_kernel";
     if is_root() {
-        // Nobody may not be able to reach the folder of this program.
+        // The user `nobody` may not have access to this program's directory.
         let folder = tempfile::tempdir().unwrap();
         let anybody = fs::Permissions::from_mode(0o755);
         fs::set_permissions(folder.path(), anybody.clone()).unwrap();
@@ -349,8 +349,8 @@ fn an_ordinary_user_sees_the_program_and_is_told_what_hides_the_kernel() {
         let mut command = Command::new(&copy);
         command.args(["--exact", this, "--test-threads=1"]).uid(NOBODY).gid(NOBODY);
         let output = command.current_dir("/").output().unwrap();
-        let said = String::from_utf8_lossy(&output.stdout);
-        assert!(output.status.success() && said.contains("1 passed"), "{output:?}");
+        let text = String::from_utf8_lossy(&output.stdout);
+        assert!(output.status.success() && text.contains("1 passed"), "{output:?}");
         return;
     }
     let paranoid = fs::read_to_string("/proc/sys/kernel/perf_event_paranoid").unwrap();

@@ -1,13 +1,14 @@
-//! How `--help` is arranged: verbs in groups, notes and examples at the end, where a terminal shows them.
+//! The layout of `--help`: commands in groups, and notes and examples at the end, where a terminal shows
+//! them.
 //!
-//! 1. Each verb that is not hidden is in exactly one of [`GROUPS`].
-//! 2. In definitions `before_help` holds the examples and `after_help` the notes. What is printed has both
-//!    after the options, examples last; the manual has sections of them.
+//! 1. Each command that is not hidden is in exactly one of [`GROUPS`].
+//! 2. In definitions, `before_help` holds the examples and `after_help` the notes. `--help` prints both after
+//!    the options, the examples last; the manual pages print them as sections.
 
 use clap::Command;
 use clap::builder::{Resettable, StyledStr};
 
-/// The verbs by what they are for.
+/// The commands by purpose.
 const GROUPS: [(&str, &[&str]); 6] = [
     ("Measure", &["survey", "probe", "run", "observe", "model"]),
     ("Verify", &["verify"]),
@@ -17,10 +18,10 @@ const GROUPS: [(&str, &[&str]); 6] = [
     ("Shell", &["completions", "manual"]),
 ];
 
-/// Where the project's pages are, as its manifest says; empty before it is published.
+/// The URL of the project's pages, from its manifest; empty before it is published.
 const DOCUMENTATION: &str = env!("CARGO_PKG_REPOSITORY");
 
-/// With the examples of each command after its options and notes.
+/// Moves the examples of each command behind its options and notes.
 pub(super) fn examples_last(command: Command) -> Command {
     let text = |help: Option<&StyledStr>| help.map(ToString::to_string);
     let examples = text(command.get_before_help());
@@ -34,7 +35,7 @@ pub(super) fn examples_last(command: Command) -> Command {
     command.mut_subcommands(examples_last)
 }
 
-/// With the verbs in groups in place of one list.
+/// Replaces the single list of commands by groups.
 pub(super) fn grouped(command: Command) -> Command {
     let mut verbs = String::new();
     for (title, names) in GROUPS {
@@ -58,7 +59,7 @@ pub(super) fn grouped(command: Command) -> Command {
     command.help_template(template)
 }
 
-/// A verb with what it does, in lines that a terminal of eighty columns does not break.
+/// A command and its purpose, in lines that fit a terminal of 80 columns.
 fn entry(name: &str, about: &str) -> String {
     const INDENT: usize = 15;
     const WIDTH: usize = 80;

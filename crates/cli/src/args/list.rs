@@ -3,16 +3,16 @@
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
 
-/// What there is.
+/// The kinds of things to list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Listed {
     /// Stores that workloads can run on
     Targets,
     /// Workloads and their options
     Workloads,
-    /// What can be measured here, and what the rest needs
+    /// What can be measured here, and what the other measurements require
     Meters,
-    /// Records
+    /// Run records
     Runs,
 }
 
@@ -24,7 +24,7 @@ pub(crate) struct ListArgs {
     #[arg(value_name = "WHAT")]
     pub(crate) what: Listed,
 
-    /// Where records are
+    /// Directory of the records
     #[arg(long, value_name = "DIR", default_value = "syncline-runs")]
     pub(crate) runs: PathBuf,
 }

@@ -9,7 +9,7 @@ use std::path::PathBuf;
     before_help = "Examples:\n  syncline manual run insert | man -l -\n  syncline manual --to /usr/local/share/man/man1"
 )]
 pub(crate) struct ManualArgs {
-    /// The verb whose page is printed; without one the program's own
+    /// The command whose page is printed; without one, the page of syncline itself
     #[arg(value_name = "VERB", conflicts_with = "to")]
     pub(crate) verb: Vec<String>,
 

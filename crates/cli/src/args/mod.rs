@@ -1,4 +1,4 @@
-//! What was typed: one file a verb. Help, completions and the manual page come from here.
+//! The command line, one file per command. Help, completions and the manual pages are generated from it.
 
 mod compare;
 mod help;

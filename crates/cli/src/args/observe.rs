@@ -1,4 +1,4 @@
-//! `syncline observe` and `syncline clean`: what is done with a server that others use.
+//! `syncline observe` and `syncline clean`: commands for a server that others use.
 
 use clap::Args;
 use std::time::Duration;
@@ -14,7 +14,7 @@ pub(crate) struct ObserveArgs {
     #[arg(value_name = "URL")]
     pub(crate) url: String,
 
-    /// How long
+    /// How long to watch
     #[arg(long = "for", value_name = "TIME", value_parser = value::some_duration, default_value = "60s")]
     pub(crate) span: Duration,
 
@@ -22,8 +22,8 @@ pub(crate) struct ObserveArgs {
     #[arg(long, value_name = "TIME", value_parser = value::some_duration, default_value = "5s")]
     pub(crate) every: Duration,
 
-    /// Disk sync rate to compare with: none, a probe record, or `brief`: measured afterwards in its log
-    /// directory, which writes there
+    /// Disk sync rate to compare with: none, a probe record, or `brief`, which measures (and writes) in the
+    /// server's log directory afterwards
     #[arg(long, value_name = "LINE", value_parser = clap::value_parser!(LineArg), default_value = "none")]
     pub(crate) line: LineArg,
 
@@ -35,7 +35,7 @@ pub(crate) struct ObserveArgs {
     pub(crate) output: OutputArgs,
 }
 
-/// Remove what runs of this program left in a server, and nothing else; print what was removed.
+/// Remove what runs of syncline left in a server, and nothing else; print what was removed.
 #[derive(Args, Debug)]
 #[command(
     before_help = "Examples:\n  syncline clean postgres://postgres@db.example/app\n  syncline clean mysql://root@localhost"

@@ -19,15 +19,15 @@ pub(crate) struct PrivateArgs {
     #[arg(long, value_name = "WORD", value_parser = durability, default_value = "data")]
     pub(crate) durability: DurabilityArg,
 
-    /// Size of its cache, as 512m or 2g; default: the product's own
+    /// Size of its cache, such as 512m or 2g; default: the product's own
     #[arg(long, value_name = "BYTES", value_parser = size)]
     pub(crate) cache: Option<u64>,
 
-    /// Processors it may use, as 0 or 0-1
+    /// Processors it may use, such as 0 or 0-1
     #[arg(long, value_name = "LIST", value_parser = cpus)]
     pub(crate) cpus: Option<String>,
 
-    /// Options of the JVM that Derby runs in, as -XX:TieredStopAtLevel=1
+    /// Options of the JVM that runs Derby, such as -XX:TieredStopAtLevel=1
     #[arg(long, value_name = "OPTION,...", value_parser = jvm, allow_hyphen_values = true)]
     pub(crate) jvm: Vec<JvmArg>,
 
@@ -40,38 +40,38 @@ pub(crate) struct PrivateArgs {
     pub(crate) jars: Vec<PathBuf>,
 }
 
-/// A product, parsed.
+/// A product.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ProductArg(pub(crate) Product);
 
-/// Options of a JVM, parsed.
+/// Options of a JVM.
 #[derive(Clone, Debug)]
 pub(crate) struct JvmArg(pub(crate) Vec<String>);
 
-/// A durability, parsed.
+/// A durability level.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct DurabilityArg(pub(crate) Durability);
 
 fn product(typed: &str) -> Result<ProductArg, String> {
     let known = Product::ALL.map(Product::word).join(", ");
     let product = Product::from_word(typed);
-    product.map(ProductArg).ok_or_else(|| format!("there are: {known}"))
+    product.map(ProductArg).ok_or_else(|| format!("the products are {known}"))
 }
 
 fn durability(typed: &str) -> Result<DurabilityArg, String> {
     let durability = Durability::from_word(typed);
-    durability.map(DurabilityArg).ok_or_else(|| "it is none, os, data or full".to_owned())
+    durability.map(DurabilityArg).ok_or_else(|| "the levels are none, os, data and full".to_owned())
 }
 
 fn size(typed: &str) -> Result<u64, String> {
-    bytes(typed).ok_or_else(|| "write bytes, or 512k, 512m, 2g".to_owned())
+    bytes(typed).ok_or_else(|| "write a number of bytes, or 512k, 512m, 2g".to_owned())
 }
 
 fn jvm(typed: &str) -> Result<JvmArg, String> {
     let options = jvm_options(typed);
     options
         .map(JvmArg)
-        .ok_or_else(|| "write options that begin with -X or -D, with commas between".to_owned())
+        .ok_or_else(|| "write options that begin with -X or -D, separated by commas".to_owned())
 }
 
 fn cpus(typed: &str) -> Result<String, String> {

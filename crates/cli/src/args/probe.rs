@@ -14,11 +14,11 @@ pub(crate) struct ProbeArgs {
     #[command(subcommand)]
     pub(crate) verb: Option<ProbeVerb>,
 
-    /// Directories; their test cases are measured alternately
+    /// Directories; their test cases alternate
     #[arg(value_name = "DIR", default_value = ".")]
     pub(crate) directories: Vec<PathBuf>,
 
-    /// Every combination, each 3 to 30 s until it is steady (hours), instead of a burst of at most 20 s
+    /// Measure every combination for 3 to 30 s until it is steady (hours), instead of a burst of at most 20 s
     #[arg(long)]
     pub(crate) full: bool,
 
@@ -26,11 +26,11 @@ pub(crate) struct ProbeArgs {
     #[arg(long, value_name = "RPM", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) rpm: Option<u32>,
 
-    /// Bytes the device is rated to take, as 600TB: turns bytes per sync into years
+    /// Rated endurance of the device, such as 600TB: turns bytes per sync into years
     #[arg(long, value_name = "BYTES")]
     pub(crate) endurance: Option<String>,
 
-    /// Also show counts per sync and the equivalent fio command of each row
+    /// Also show counts per sync, and the equivalent fio command of each row
     #[arg(long)]
     pub(crate) wide: bool,
 
@@ -45,17 +45,17 @@ pub(crate) enum ProbeVerb {
     Writetest(WritetestArgs),
 }
 
-/// The classic log writer's own options.
+/// Options of the classic log writer.
 #[derive(Args, Debug)]
 #[command(
     before_help = "Examples:\n  syncline probe writetest -e\n  syncline probe writetest -b 8192 -o 5000 -f testfile"
 )]
 pub(crate) struct WritetestArgs {
-    /// Bytes of a write, at most 102400
+    /// Bytes of each write, at most 102400
     #[arg(short = 'b', value_name = "BYTES", default_value_t = 256)]
     pub(crate) bytes: usize,
 
-    /// The file; it must not exist
+    /// File to create; it must not exist
     #[arg(short = 'f', value_name = "FILE", default_value = "testfile")]
     pub(crate) file: PathBuf,
 
@@ -74,7 +74,7 @@ pub(crate) struct WritetestArgs {
     before_help = "Examples:\n  syncline model seek=8.8ms,rpm=7200,transfer=96.4MB/s,block=16k\n  syncline model seek=4ms,rpm=15000,transfer=200MB/s,block=4k"
 )]
 pub(crate) struct ModelArgs {
-    /// Average seek, rotation, media rate and block
+    /// Average seek, rotation speed, transfer rate and block size
     #[arg(value_name = "SHEET")]
     pub(crate) sheet: String,
 }

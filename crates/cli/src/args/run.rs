@@ -1,4 +1,4 @@
-//! `syncline run WORKLOAD`: the flags that every workload shares.
+//! `syncline run WORKLOAD`: the options that every workload shares.
 
 use super::sweep::{Sweep, sweep};
 use clap::{Args, ValueEnum};
@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 use syncline_console::{LineArg, MeterArgs, MeterTyped, value};
 
-/// The arrival process.
+/// The arrival process of an open loop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ArrivalArg {
     /// Exponential gaps
@@ -15,9 +15,9 @@ pub(crate) enum ArrivalArg {
     Fixed,
 }
 
-/// The flags that every workload shares.
+/// The options that every workload shares.
 #[derive(Args, Clone, Debug)]
-#[allow(clippy::struct_excessive_bools, reason = "each flag stands alone; none excludes another")]
+#[allow(clippy::struct_excessive_bools, reason = "each is an independent option")]
 pub(crate) struct RunArgs {
     /// The store, as a URL or a name (see `syncline list targets`); may be given several times
     #[arg(long, value_name = "TARGET", help_heading = "Targets")]
@@ -27,7 +27,7 @@ pub(crate) struct RunArgs {
     #[arg(long, help_heading = "Targets")]
     pub(crate) reuse: bool,
 
-    /// Not a flag: a front door's run may leave other rows than it found.
+    /// Not an option: the run of a compatibility command may leave other rows than it found.
     #[arg(skip)]
     pub(crate) spends_rows: bool,
 
@@ -43,11 +43,11 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "NAME", help_heading = "Targets")]
     pub(crate) alias: Option<String>,
 
-    /// Clients
+    /// Number of clients
     #[arg(short, long, visible_alias = "threads", value_name = "N", value_parser = value::clients, default_value = "1", help_heading = "Load")]
     pub(crate) clients: usize,
 
-    /// Worker threads; default: one per client or one per core, as the target needs, or fewer if a trial
+    /// Worker threads; default: one per client or one per core, as the target requires, or fewer if a trial
     /// before the warm-up commits more with fewer
     #[arg(long, value_name = "N", value_parser = value::workers, help_heading = "Load")]
     pub(crate) workers: Option<usize>,
@@ -60,7 +60,7 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "N", value_parser = value::at_least_one, help_heading = "Load")]
     pub(crate) transactions: Option<usize>,
 
-    /// Time before measuring
+    /// Time before the measurement begins
     #[arg(long, value_name = "TIME", value_parser = value::duration, default_value = "5s", help_heading = "Load")]
     pub(crate) warm_up: Duration,
 
@@ -72,7 +72,7 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "PROCESS", requires = "rate", help_heading = "Load")]
     pub(crate) arrival: Option<ArrivalArg>,
 
-    /// Open loop: arrivals per second, of all clients together (Poisson unless --arrival says fixed)
+    /// Open loop: arrivals per second, for all clients together (Poisson unless --arrival fixed is given)
     #[arg(long, value_name = "PER_SECOND", value_parser = value::rate, help_heading = "Load")]
     pub(crate) rate: Option<f64>,
 
@@ -88,27 +88,27 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "CPU,...", value_delimiter = ',', help_heading = "Load")]
     pub(crate) pin: Vec<usize>,
 
-    /// Pipeline independent statements; default: as the workload's profile says
+    /// Pipeline independent statements; default: as the workload defines
     #[arg(long, value_name = "yes|no", value_parser = value::yes_or_no, help_heading = "Load")]
     pub(crate) pipeline: Option<bool>,
 
-    /// A connection for each transaction: no flag, but `--like` takes it from a record of pgbench's door
+    /// A connection for each transaction. Not an option: `--like` takes it from the record of a pgbench run.
     #[arg(skip)]
     pub(crate) connects_each: bool,
 
-    /// The most transactions of each client; likewise
+    /// The maximum number of transactions of each client. Not an option, as above.
     #[arg(skip)]
     pub(crate) transactions_each: Option<u64>,
 
-    /// How late a transaction may begin and not be skipped; likewise
+    /// A transaction later than this is skipped. Not an option, as above.
     #[arg(skip)]
     pub(crate) skip_after: Option<Duration>,
 
-    /// How late a transaction is tried again; likewise
+    /// A transaction later than this is not retried. Not an option, as above.
     #[arg(skip)]
     pub(crate) retry_within: Option<Duration>,
 
-    /// A refused statement fails its transaction only; likewise
+    /// A refused statement fails only its transaction. Not an option, as above.
     #[arg(skip)]
     pub(crate) goes_on_after_errors: bool,
 
@@ -126,21 +126,21 @@ pub(crate) struct RunArgs {
     pub(crate) interleave: bool,
 
     /// Also time each operation
-    #[arg(long, help_heading = "What is measured")]
+    #[arg(long, help_heading = "Measurements")]
     pub(crate) operations: bool,
 
-    #[command(flatten, next_help_heading = "What is measured")]
+    #[command(flatten, next_help_heading = "Measurements")]
     pub(crate) meter: MeterArgs,
 
     /// Measure the profiling overhead before each repetition, alternating with and without profiling
-    #[arg(long, requires = "meter", help_heading = "What is measured")]
+    #[arg(long, requires = "meter", help_heading = "Measurements")]
     pub(crate) meter_overhead: bool,
 
     /// Disk sync rate to compare with: `brief` measures it before and after, `none`, or a probe record
-    #[arg(long, value_name = "LINE", value_parser = clap::value_parser!(LineArg), default_value = "brief", help_heading = "What is measured")]
+    #[arg(long, value_name = "LINE", value_parser = clap::value_parser!(LineArg), default_value = "brief", help_heading = "Measurements")]
     pub(crate) line: LineArg,
 
-    /// Where records go
+    /// Directory of the records
     #[arg(long, value_name = "DIR", default_value = "syncline-runs", help_heading = "Output")]
     pub(crate) runs: PathBuf,
 
@@ -149,7 +149,7 @@ pub(crate) struct RunArgs {
     pub(crate) json: bool,
 }
 
-/// A run that is done again.
+/// Options of a repeated run.
 #[derive(Args, Debug)]
 pub(crate) struct LikeArgs {
     /// Repeat the run of this record (a file or an id): same target, workload, plan and seed
@@ -159,7 +159,7 @@ pub(crate) struct LikeArgs {
     #[command(flatten)]
     pub(crate) meter: MeterTyped,
 
-    /// Where the new record goes
+    /// Directory of the new record
     #[arg(long, value_name = "DIR", default_value = "syncline-runs")]
     pub(crate) runs: PathBuf,
 

@@ -13,8 +13,7 @@ use syncline_report::table::Published;
     before_help = "Examples:\n  syncline show k3f9a\n  syncline show --html report.html syncline-runs/*.jsonl\n  syncline show --as fromdual syncline-runs/*-insert-*.jsonl\n  syncline show --functions cpu k3f9a"
 )]
 pub(crate) struct ShowArgs {
-    /// Records: their files, or their ids in syncline-runs as list runs shows them; the id of a survey
-    /// names all of it
+    /// Records: their files, or their ids as `list runs` shows them; the id of a survey names all its records
     #[arg(value_name = "RECORD", required = true)]
     pub(crate) records: Vec<PathBuf>,
 
@@ -34,16 +33,16 @@ pub(crate) struct ShowArgs {
     #[arg(long, conflicts_with_all = ["json", "html", "source"])]
     pub(crate) statements: bool,
 
-    /// Of a metered run: charge time to the module that spent it (self time), or to the calling module
+    /// Profiled runs: charge time to the module that spent it (self time), or to the calling module
     #[arg(long, value_enum, value_name = "VIEW", default_value = "innermost", conflicts_with_all = ["json", "html", "source", "statements", "stacks"])]
     pub(crate) view: ViewArg,
 
-    /// Of a metered run: the threads of a class (connection, client, background, runtime, unknown), or
-    /// all; with --functions also a pattern of their names [default: those that serve clients]
+    /// Profiled runs: threads of one class (connection, client, background, runtime, unknown), or all; with
+    /// --functions also a pattern of their names [default: those that serve clients]
     #[arg(long, value_name = "THREADS", conflicts_with_all = ["json", "html", "source", "statements", "stacks"])]
     pub(crate) threads: Option<String>,
 
-    /// Print the top functions of a metered run, from the stacks next to its record
+    /// Print the top functions of a profiled run, from the stacks next to its record
     #[arg(long, value_enum, value_name = "BY", conflicts_with_all = ["json", "html", "source", "statements", "share"])]
     pub(crate) functions: Option<FunctionsArg>,
 
@@ -51,11 +50,11 @@ pub(crate) struct ShowArgs {
     #[arg(long, value_name = "N", value_parser = value::amount, default_value = "20", requires = "functions")]
     pub(crate) top: usize,
 
-    /// Print the stacks of a metered run for other programs
+    /// Print the stacks of a profiled run for other programs
     #[arg(long, value_enum, value_name = "FORMAT", conflicts_with_all = ["json", "html", "source", "statements", "functions", "share"])]
     pub(crate) stacks: Option<StacksArg>,
 
-    /// Fold the stacks of metered runs again, by this map
+    /// Fold the stacks of profiled runs again, with this map
     #[arg(long, value_name = "FILE")]
     pub(crate) map: Option<PathBuf>,
 
@@ -64,7 +63,7 @@ pub(crate) struct ShowArgs {
     pub(crate) share: bool,
 }
 
-/// To whom stacks of several modules are charged.
+/// The module that stacks of several modules are charged to.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub(crate) enum ViewArg {
     /// The module that spent it (self time)
@@ -82,7 +81,7 @@ impl From<ViewArg> for View {
     }
 }
 
-/// By what functions are ordered.
+/// The order of functions.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub(crate) enum FunctionsArg {
     /// Processor time
@@ -103,7 +102,7 @@ impl From<FunctionsArg> for FunctionsBy {
     }
 }
 
-/// A format of stacks that other programs read.
+/// A format of stacks for other programs.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub(crate) enum StacksArg {
     /// One line per stack of processor time, for flame graph tools
@@ -112,7 +111,7 @@ pub(crate) enum StacksArg {
     Pprof,
 }
 
-/// A source whose way of printing figures is followed.
+/// A published source whose format of figures is used.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub(crate) enum SourceArg {
     /// The K2 platform's results of 2022: tpcc and ycsb
@@ -121,7 +120,7 @@ pub(crate) enum SourceArg {
     Mail2002,
     /// The bigdata journal's stress tests of 2007: concurrent-tx and mrow
     Bigdata,
-    /// The FromDual article of 2008: probes, insert, and insert over inserts a commit
+    /// The FromDual article of 2008: probes, insert, and insert over inserts per commit
     Fromdual,
     /// Derby's resource usage by module of 2006: select, update and join
     Derby,
@@ -146,7 +145,7 @@ mod tests {
     use syncline_report::table::Published;
 
     #[test]
-    fn sources_are_called_what_the_report_calls_them() {
+    fn sources_have_the_names_of_the_report() {
         let words: Vec<&str> = Published::ALL.iter().map(|source| source.word()).collect();
         let typed = SourceArg::value_variants().iter().copied();
         let called: Vec<&str> = typed.clone().map(|one| Published::from(one).word()).collect();

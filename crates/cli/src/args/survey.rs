@@ -16,7 +16,7 @@ pub(crate) struct SurveyArgs {
     #[arg(long, value_name = "DIR", default_value = ".")]
     pub(crate) dir: Vec<PathBuf>,
 
-    /// Another target, besides the engine and SQLite; may be given several times
+    /// Another target, in addition to the engine and SQLite; may be given several times
     #[arg(long, value_name = "TARGET")]
     pub(crate) on: Vec<String>,
 
@@ -45,11 +45,11 @@ pub(crate) struct SurveyArgs {
     #[arg(long, value_name = "RPM", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) rpm: Option<u32>,
 
-    /// Bytes the device is rated to take, as 600TB: turns bytes per commit into years
+    /// Rated endurance of the device, such as 600TB: turns bytes per commit into years
     #[arg(long, value_name = "BYTES")]
     pub(crate) endurance: Option<String>,
 
-    /// The disk's data sheet for the calculated row, as seek=8.8ms,rpm=7200,transfer=96.4MB/s,block=16k
+    /// The disk's data sheet for the calculated row: seek=8.8ms,rpm=7200,transfer=96.4MB/s,block=16k
     #[arg(long, value_name = "SHEET")]
     pub(crate) model: Option<String>,
 
@@ -64,7 +64,7 @@ pub(crate) struct SurveyArgs {
     #[arg(long)]
     pub(crate) live: bool,
 
-    /// Where records and report go
+    /// Directory of the records and the report
     #[arg(long, value_name = "DIR", default_value = "syncline-runs")]
     pub(crate) runs: PathBuf,
 

@@ -1,4 +1,4 @@
-//! The command line as a whole: the verbs, and `run`'s workloads, whose options come from their table.
+//! The whole command line: the commands, and the workloads of `run` with options from their tables.
 
 use super::help::{examples_last, grouped};
 use super::{
@@ -22,7 +22,7 @@ pub(crate) struct ShellArgs {
     pub(crate) shell: clap_complete::Shell,
 }
 
-/// What is to be done.
+/// The parsed command.
 #[derive(Debug)]
 pub(crate) enum Verb {
     Survey(SurveyArgs),
@@ -43,13 +43,13 @@ pub(crate) enum Verb {
     Manual(ManualArgs),
 }
 
-/// Parses the command line; prints help or a usage error and ends the program where clap does.
+/// Parses the command line; like clap, prints help or a usage error and ends the program.
 pub(crate) fn parse() -> Verb {
     let matches = with_signs(command()).get_matches_from(with_help(std::env::args_os()));
     verb_of(&matches).unwrap_or_else(|error| error.exit())
 }
 
-/// `help run insert` as `run insert --help`.
+/// Rewrites `help run insert` to `run insert --help`.
 fn with_help(typed: impl Iterator<Item = OsString>) -> Vec<OsString> {
     let mut typed: Vec<_> = typed.collect();
     if typed.get(1).is_some_and(|verb| verb == "help") {
@@ -59,7 +59,7 @@ fn with_help(typed: impl Iterator<Item = OsString>) -> Vec<OsString> {
     typed
 }
 
-/// With numbers below zero taken for values, so that the flag says what is wrong with them.
+/// Accepts negative numbers as values, so that the option's own parser reports them.
 fn with_signs(command: Command) -> Command {
     let signed = command.mut_args(|argument| {
         let number = argument.get_num_args();
@@ -70,18 +70,18 @@ fn with_signs(command: Command) -> Command {
     signed.mut_subcommands(with_signs)
 }
 
-/// The command line with its help as it is printed.
+/// The command line, with its help arranged for printing.
 pub(crate) fn command() -> Command {
     grouped(examples_last(definition()))
 }
 
-/// The definition from which parsing, help, completions and the manual pages come.
+/// The definition that parsing, help, completions and manual pages share.
 pub(crate) fn definition() -> Command {
     Command::new("syncline")
         .version(env!("CARGO_PKG_VERSION"))
         .about("How many durable transactions a second can this machine do, how many does your database do, and where does the rest go? For Linux.")
         .before_help("Examples:\n  syncline survey\n  syncline run insert --on sqlite --clients 8")
-        .after_help("Exit codes: 0 it ran and holds; 1 a promise failed or something got slower; 2 it could not run, or not to its end.")
+        .after_help("Exit codes: 0 the command ran and every check holds; 1 a promise failed or something became slower; 2 the command could not run to its end.")
         .subcommand_required(true)
         .arg_required_else_help(true)
         .disable_help_subcommand(true)
@@ -102,12 +102,12 @@ pub(crate) fn definition() -> Command {
         .subcommand(ManualArgs::augment_args(Command::new("manual")))
 }
 
-/// The flag that turns progress off, of verbs that measure.
+/// The option that turns progress off, for commands that measure.
 fn quiet() -> Arg {
     Arg::new("quiet").short('q').long("quiet").action(ArgAction::SetTrue).help("Print no progress")
 }
 
-/// How spans of time are written.
+/// The format of durations.
 const TIMES: &str = "A TIME is 500ms, 10s, 2m or 1h; a bare number is seconds.";
 
 fn run() -> Command {
@@ -133,7 +133,7 @@ fn run() -> Command {
         .before_help("Examples:\n  syncline run insert --on sqlite --clients 8\n  syncline run insert --on sqlite --on null --repeat 3 --interleave\n  syncline run --like k3f9a")
         .arg_required_else_help(true)
         .disable_help_subcommand(true)
-        // A name that is no workload's is answered with those there are.
+        // Lets an unknown workload name reach our own error, which lists the workloads.
         .allow_external_subcommands(true)
         .subcommand_value_name("WORKLOAD")
         .subcommand_help_heading("Workloads")
@@ -141,7 +141,7 @@ fn run() -> Command {
 }
 
 fn verb_of(matches: &ArgMatches) -> Result<Verb, Error> {
-    let (name, matches) = matches.subcommand().expect("clap has demanded a verb");
+    let (name, matches) = matches.subcommand().expect("clap requires a command");
     if is_quiet(matches) {
         progress::quiet();
     }
@@ -163,13 +163,13 @@ fn verb_of(matches: &ArgMatches) -> Result<Verb, Error> {
         "private" => Verb::Private(PrivateArgs::from_arg_matches(matches)?),
         "completions" => Verb::Completions(ShellArgs::from_arg_matches(matches)?),
         "manual" => Verb::Manual(ManualArgs::from_arg_matches(matches)?),
-        other => unreachable!("clap knows no verb {other}"),
+        other => unreachable!("the definition has no command {other}"),
     })
 }
 
-/// True if `--quiet` was typed, behind the verb or behind a workload.
+/// True if `--quiet` was typed, after the command or after the workload.
 fn is_quiet(matches: &ArgMatches) -> bool {
-    // Of pgbench it is another flag, which its own verb reads.
+    // In pgbench, -q is a different option, which that command reads itself.
     let typed = matches.try_get_one::<bool>("quiet");
     let here = typed.ok().flatten().is_some_and(|quiet| *quiet);
     here || matches.subcommand().is_some_and(|(_, below)| is_quiet(below))
@@ -203,7 +203,7 @@ fn no_workload(name: &str) -> Error {
     Error::raw(ErrorKind::InvalidSubcommand, what)
 }
 
-/// With a capital, as help texts begin.
+/// Capitalizes the first letter, as in all help texts.
 fn sentence(text: &str) -> String {
     let mut letters = text.chars();
     letters.next().map_or_else(String::new, |first| {

@@ -16,7 +16,7 @@ pub(crate) struct VerifyArgs {
     pub(crate) verb: VerifyVerb,
 }
 
-/// What is verified.
+/// What to verify.
 #[derive(Subcommand, Debug)]
 pub(crate) enum VerifyVerb {
     /// Kill a temporary database, simulate power loss and I/O faults, check what survived
@@ -25,7 +25,7 @@ pub(crate) enum VerifyVerb {
     Isolation(IsolationArgs),
     /// Write blocks and report them to a witness on another machine; check them after the plug was pulled
     Disk(DiskArgs),
-    /// Record which blocks a disk on another machine reported as synced, and when it goes silent
+    /// Record which blocks a disk on another machine reported as synced, and when it went silent
     Witness(WitnessArgs),
 }
 
@@ -33,17 +33,17 @@ pub(crate) enum VerifyVerb {
 #[derive(Args, Debug)]
 #[command(
     before_help = "Examples:\n  syncline verify durability sqlite\n  syncline verify durability 'sqlite?durability=os' --images 100\n  syncline verify durability 'postgres?synchronous_commit=off'\n  syncline verify durability --again syncline-kept/image-1",
-    after_help = "Power loss is simulated on a FUSE file system, which needs root and /dev/fuse; without them only processes are killed, and the result is unknown. Exit codes: 0 it survived, or the setting promises nothing; 1 something acknowledged was gone; 2 nothing can be said."
+    after_help = "Power loss is simulated on a FUSE file system, which requires root and /dev/fuse; without them only processes are killed, and the result is unknown. Exit codes: 0 everything acknowledged survived, or the setting promises nothing; 1 something acknowledged was lost; 2 the result is unknown."
 )]
 #[allow(clippy::struct_excessive_bools, reason = "each is a flag of its own on the command line")]
 pub(crate) struct DurabilityArgs {
-    /// A store with its options, as sqlite or 'engine?durability=full'; of a server its own settings, as
-    /// 'postgres?fsync=off'. A temporary one is made
+    /// A store with its options, such as sqlite or 'engine?durability=full', or a server with its own
+    /// settings, such as 'postgres?fsync=off'; a temporary one is created
     #[arg(value_name = "TARGET", required_unless_present_any = ["again", "like"])]
     pub(crate) target: Option<String>,
 
-    /// Test a temporary copy of a live server, of the same version and with its settings; the server itself
-    /// is only read
+    /// Test a temporary copy of a live server, with the same version and settings; the server itself is only
+    /// read
     #[arg(long, value_name = "URL", conflicts_with_all = ["target", "again"])]
     pub(crate) like: Option<String>,
 
@@ -51,7 +51,7 @@ pub(crate) struct DurabilityArgs {
     #[arg(long, value_name = "COUNT", value_parser = value::amount, default_value = "200")]
     pub(crate) images: usize,
 
-    /// Crash images of each control: a setting that must lose, and others whose behaviour is known
+    /// Crash images of each control: a setting that must lose data, and others whose behaviour is known
     #[arg(long, value_name = "COUNT", value_parser = value::amount, default_value = "40")]
     pub(crate) control_images: usize,
 
@@ -79,16 +79,16 @@ pub(crate) struct DurabilityArgs {
     #[arg(long, value_name = "NUMBER", default_value_t = 1)]
     pub(crate) seed: u64,
 
-    /// Directory of databases and images during the test; default: the current one, for servers /dev/shm,
-    /// since a directory in memory is fastest
+    /// Directory of databases and images during the test; default: the current directory, or /dev/shm for
+    /// servers, since a directory in memory is fastest
     #[arg(long, value_name = "DIR")]
     pub(crate) dir: Option<PathBuf>,
 
-    /// Where failing images are kept
+    /// Directory that keeps failing images
     #[arg(long, value_name = "DIR", default_value = "syncline-kept")]
     pub(crate) keep: PathBuf,
 
-    /// Check a kept image again, instead of anything else
+    /// Check a kept image again, instead of running a new test
     #[arg(long, value_name = "IMAGE", conflicts_with = "target")]
     pub(crate) again: Option<PathBuf>,
 
@@ -100,7 +100,7 @@ pub(crate) struct DurabilityArgs {
 #[derive(Args, Debug)]
 #[command(
     before_help = "Examples:\n  syncline verify isolation sqlite\n  syncline verify isolation sqlite --history run.jsonl\n  syncline verify isolation sqlite --crashes 50\n  syncline verify isolation --check run.jsonl --claimed serializable",
-    after_help = "Exit codes: 0 no anomaly that the level forbids; 1 one was found; 2 nothing can be said."
+    after_help = "Exit codes: 0 no anomaly that the level forbids; 1 an anomaly was found; 2 the result is unknown."
 )]
 pub(crate) struct IsolationArgs {
     /// A target, as for run; a temporary database is best
@@ -127,8 +127,8 @@ pub(crate) struct IsolationArgs {
     #[arg(long, value_name = "LEVEL")]
     pub(crate) claimed: Option<ClaimedArg>,
 
-    /// Crash a temporary database under load: N simulated power losses and N/10 process kills; then read
-    /// every list at the end of each history
+    /// Crash a temporary database under load with N simulated power losses and N/10 process kills, and read
+    /// every list again at the end of each history
     #[arg(long, value_name = "COUNT", value_parser = value::amount, conflicts_with_all = ["check", "history", "claimed"])]
     pub(crate) crashes: Option<usize>,
 
@@ -136,7 +136,7 @@ pub(crate) struct IsolationArgs {
     #[arg(long, requires = "crashes")]
     pub(crate) no_tears: bool,
 
-    /// Write the history here, in Elle's JSON form
+    /// Write the history to this file, in Elle's JSON form
     #[arg(long, value_name = "FILE")]
     pub(crate) history: Option<PathBuf>,
 
@@ -148,16 +148,16 @@ pub(crate) struct IsolationArgs {
     pub(crate) output: OutputArgs,
 }
 
-/// Levels of isolation that may be claimed.
+/// Isolation levels to judge by.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub(crate) enum ClaimedArg {
     /// No dirty writes or reads
     ReadCommitted,
-    /// What was read stays as it was
+    /// A row that was read does not change
     RepeatableRead,
     /// Reads from one snapshot, first committer wins
     Snapshot,
-    /// As if one after another
+    /// As if transactions ran one after another
     Serializable,
 }
 
@@ -165,7 +165,7 @@ pub(crate) enum ClaimedArg {
 #[derive(Args, Debug)]
 #[command(
     before_help = "Examples:\n  syncline verify disk --witness 10.0.0.7:7411 /mnt/new\n  syncline verify disk --witness 10.0.0.7:7411 /mnt/new --check --cut plug-pull",
-    after_help = "On another machine: syncline verify witness --listen 10.0.0.7:7411. Start this, pull the plug, power the machine on, and check with --check; repeat it: the witness counts the cuts. Exit codes: 0 it wrote until it was stopped, or survived; 1 something that was synced was gone; 2 nothing can be said."
+    after_help = "First start the witness on another machine: syncline verify witness --listen 10.0.0.7:7411. Then start this command, pull the plug, power the machine on, and check with --check. Repeat it: the witness counts the power losses. Exit codes: 0 writing was stopped in order, or every synced block survived; 1 a synced block was lost; 2 the result is unknown."
 )]
 #[allow(clippy::struct_excessive_bools, reason = "each is a flag that is given or not")]
 pub(crate) struct DiskArgs {
@@ -173,7 +173,7 @@ pub(crate) struct DiskArgs {
     #[arg(value_name = "DIR")]
     pub(crate) directory: PathBuf,
 
-    /// Where the witness listens; it must not share this machine's power
+    /// Address of the witness, which must not share this machine's power supply
     #[arg(long, value_name = "HOST:PORT")]
     pub(crate) witness: String,
 
@@ -181,27 +181,27 @@ pub(crate) struct DiskArgs {
     #[arg(long)]
     pub(crate) check: bool,
 
-    /// What was done to the machine, as only you know
+    /// What was done to the machine; syncline cannot detect it
     #[arg(long, value_name = "CUT", requires = "check")]
     pub(crate) cut: Option<CutArg>,
 
-    /// How each block is made stable
+    /// How each block is made durable
     #[arg(long, value_name = "METHOD", default_value = "fdatasync", conflicts_with = "check")]
     pub(crate) method: MethodArg,
 
-    /// Write past the page cache (`O_DIRECT`)
+    /// Bypass the page cache (`O_DIRECT`)
     #[arg(long, conflicts_with = "check")]
     pub(crate) direct: bool,
 
-    /// Bytes of a block: a multiple of 512, of the device's block with --direct
+    /// Bytes of a block: a multiple of 512, and of the device's block size with --direct
     #[arg(long, value_name = "BYTES", default_value_t = 4096, conflicts_with = "check")]
     pub(crate) block: u32,
 
-    /// Blocks of the file, a power of two; the first lap grows it, later ones overwrite
+    /// Blocks of the file, a power of two; the first pass grows it, later passes overwrite
     #[arg(long, value_name = "COUNT", default_value_t = 16384, conflicts_with = "check")]
     pub(crate) slots: u64,
 
-    /// Stop after this time; without it, when the plug is pulled or Ctrl-C is pressed
+    /// Stop after this time; without it, write until the plug is pulled or Ctrl-C is pressed
     #[arg(long = "for", value_name = "TIME", value_parser = value::some_duration, conflicts_with = "check")]
     pub(crate) time: Option<Duration>,
 
@@ -209,7 +209,7 @@ pub(crate) struct DiskArgs {
     #[arg(long, value_name = "COUNT", conflicts_with = "check")]
     pub(crate) blocks: Option<u64>,
 
-    /// Begin even if the last run was cut off and not checked: that cut is lost
+    /// Begin even if the last run was interrupted and not checked; the result of that power loss is discarded
     #[arg(long, conflicts_with = "check")]
     pub(crate) abandon: bool,
 
@@ -221,7 +221,7 @@ pub(crate) struct DiskArgs {
     pub(crate) output: OutputArgs,
 }
 
-/// How a block is made stable.
+/// How a block is made durable.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub(crate) enum MethodArg {
     /// Written, then fsync
@@ -241,7 +241,7 @@ pub(crate) enum MethodArg {
 pub(crate) enum CutArg {
     /// The device lost its power
     PlugPull,
-    /// A reset, or a virtual machine that was ended: the device kept its power
+    /// A reset, or a virtual machine that was killed: the device kept its power
     MachineKill,
 }
 
@@ -249,18 +249,18 @@ pub(crate) enum CutArg {
 #[derive(Args, Debug)]
 #[command(
     before_help = "Examples:\n  syncline verify witness\n  syncline verify witness --listen 10.0.0.7:7411 --keep /var/lib/witness",
-    after_help = "Anyone who can connect can make it write lines: let it listen in a network that you trust. It ends with Ctrl-C."
+    after_help = "Anyone who can connect can make it write lines, so let it listen only in a network that you trust. Ctrl-C ends it."
 )]
 pub(crate) struct WitnessArgs {
-    /// Where it listens
+    /// Address to listen on
     #[arg(long, value_name = "HOST:PORT", default_value = "127.0.0.1:7411")]
     pub(crate) listen: String,
 
-    /// Where it keeps what was promised
+    /// Directory of the recorded promises
     #[arg(long, value_name = "DIR", default_value = "syncline-witness")]
     pub(crate) keep: PathBuf,
 
-    /// How long a writer may send nothing before it is reported as silent
+    /// A writer that sends nothing for this long is reported as silent
     #[arg(long, value_name = "TIME", value_parser = value::some_duration, default_value = "5s")]
     pub(crate) silence: Duration,
 }

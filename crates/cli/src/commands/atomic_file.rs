@@ -1,11 +1,10 @@
-//! A file that is written whole or not at all.
+//! Writes a file completely or not at all.
 //!
-//! 1. A regular file, or a new one, is written beside its place first and takes it when all is there. Links
-//!    to it stay links.
-//! 2. Anything else that a path names (a device, a pipe, standard output by `/dev/stdout`) is written into
-//!    and never replaced.
-//! 3. What is written first is a new file of a name that nobody has: no link of somebody else's is
-//!    followed, and no file overwritten.
+//! 1. A regular or new file is first written to a temporary file next to it, which then replaces it. Links to
+//!    it stay links.
+//! 2. Any other file that a path names (a device, a pipe, standard output as `/dev/stdout`) is written to
+//!    directly and never replaced.
+//! 3. The temporary file is created under an unused name: it follows no existing link and overwrites no file.
 
 use rustix::fs::OFlags;
 use std::fs::{self, File, Metadata, OpenOptions};
@@ -13,12 +12,12 @@ use std::io::{self, ErrorKind, Write};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt, fchown};
 use std::path::{Path, PathBuf};
 
-/// How many links lead to a file at most, as the kernel has it.
+/// The maximum number of links to follow, as in the kernel.
 const LINKS_MAX: usize = 40;
-/// How many names are tried for the file that is written first.
+/// The maximum number of names to try for the temporary file.
 const NAMES_MAX: u32 = 100;
 
-/// Writes a file; see the module.
+/// Writes a file under the invariants above.
 pub(super) fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let found = match fs::metadata(path) {
         Ok(found) => Some(found),
@@ -30,7 +29,7 @@ pub(super) fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
         Some(found) if !found.is_file() => {
             OpenOptions::new().write(true).open(path)?.write_all(bytes)
         }
-        // A descriptor that is open already: what writes to it must not be left with a removed file.
+        // An open descriptor: its writer must not be left with a removed file.
         Some(_) if place.starts_with("/proc") => {
             OpenOptions::new().append(true).open(path)?.write_all(bytes)
         }
@@ -38,24 +37,24 @@ pub(super) fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
     }
 }
 
-/// The path at the end of the links that a path begins with, whether something is there or not.
+/// The path at the end of a chain of links, whether or not it exists.
 fn end_of_links(path: &Path) -> io::Result<PathBuf> {
     let mut place = path.to_owned();
     for _ in 0..LINKS_MAX {
-        // The kernel shows an open file as a link to a path that may be anybody's by now.
+        // The kernel shows an open file as a link whose path may by now be another file.
         if fs::canonicalize(folder(&place)).is_ok_and(|folder| folder.starts_with("/proc")) {
             return Ok(PathBuf::from("/proc").join(place.file_name().unwrap_or_default()));
         }
         match fs::read_link(&place) {
             Ok(to) => place = folder(&place).join(to),
-            // Not a link, or nothing.
+            // Not a link, or missing.
             Err(error) if matches!(error.kind(), ErrorKind::InvalidInput | ErrorKind::NotFound) => {
                 return Ok(place);
             }
             Err(error) => return Err(error),
         }
     }
-    Err(io::Error::other("links without end lead there"))
+    Err(io::Error::other("too many levels of symbolic links"))
 }
 
 fn folder(path: &Path) -> &Path {
@@ -65,42 +64,42 @@ fn folder(path: &Path) -> &Path {
     }
 }
 
-/// Writes beside the file first, and puts it in its place when all of it is there.
+/// Writes a temporary file next to `path` and renames it over `path`.
 fn replace(path: &Path, old: Option<&Metadata>, bytes: &[u8]) -> io::Result<()> {
-    let (mut file, half) = beside(path)?;
+    let (mut file, temporary) = create_next_to(path)?;
     let written = file.write_all(bytes).and_then(|()| {
         if let Some(old) = old {
             file.set_permissions(old.permissions())?;
             let own = file.metadata()?;
             if (own.uid(), own.gid()) != (old.uid(), old.gid()) {
-                // Only root may give a file away; else it is ours from now on, as any new file.
+                // Only root may change the owner; otherwise the file is ours, as any new file.
                 drop(fchown(&file, Some(old.uid()), Some(old.gid())));
             }
         }
-        fs::rename(&half, path)
+        fs::rename(&temporary, path)
     });
     if written.is_err() {
-        // What is half written helps nobody; that it stays is said by the first error.
-        drop(fs::remove_file(&half));
+        // The temporary file is useless; if it cannot be removed, the first error still explains why.
+        drop(fs::remove_file(&temporary));
     }
     written
 }
 
-/// A new file beside that path.
-fn beside(path: &Path) -> io::Result<(File, PathBuf)> {
+/// Creates a new file next to `path`.
+fn create_next_to(path: &Path) -> io::Result<(File, PathBuf)> {
     let flags = OFlags::NOFOLLOW.bits().cast_signed();
     for number in 0..NAMES_MAX {
         let mut name = path.as_os_str().to_owned();
         name.push(format!(".part-{}-{number}", std::process::id()));
-        let half = PathBuf::from(name);
+        let temporary = PathBuf::from(name);
         let mut options = OpenOptions::new();
-        match options.write(true).create_new(true).custom_flags(flags).open(&half) {
-            Ok(file) => return Ok((file, half)),
+        match options.write(true).create_new(true).custom_flags(flags).open(&temporary) {
+            Ok(file) => return Ok((file, temporary)),
             Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
             Err(error) => return Err(error),
         }
     }
-    let what = format!("{NAMES_MAX} half files are beside it already; remove them");
+    let what = format!("{NAMES_MAX} temporary files of that name exist already; remove them");
     Err(io::Error::new(ErrorKind::AlreadyExists, what))
 }
 
@@ -136,7 +135,7 @@ mod tests {
 
     // A.D4
     #[test]
-    fn a_device_and_a_pipe_are_written_into_and_never_replaced() {
+    fn devices_and_pipes_are_written_to_and_never_replaced() {
         assert!(write(Path::new("/dev/full"), b"page").is_err());
         write(Path::new("/dev/null"), b"page").unwrap();
         for device in ["/dev/full", "/dev/null"] {
@@ -162,7 +161,7 @@ mod tests {
 
     // A.D4
     #[test]
-    fn links_stay_and_what_they_lead_to_is_written() {
+    fn links_stay_and_their_targets_are_written() {
         let folder = tempfile::tempdir().unwrap();
         let at = |name: &str| folder.path().join(name);
         fs::create_dir(at("inner")).unwrap();
@@ -183,7 +182,7 @@ mod tests {
 
     // A.D4
     #[test]
-    fn an_open_file_of_this_process_is_written_into() {
+    fn an_open_file_of_this_process_is_written_to() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("out");
         let mut open = File::options().read(true).write(true).create_new(true).open(&path).unwrap();
@@ -198,7 +197,7 @@ mod tests {
 
     // A.D4
     #[test]
-    fn a_link_in_the_way_of_the_half_file_is_not_followed() {
+    fn a_link_at_the_temporary_file_s_name_is_not_followed() {
         let folder = tempfile::tempdir().unwrap();
         let at = |name: String| folder.path().join(name);
         fs::write(at("precious".to_owned()), "theirs").unwrap();

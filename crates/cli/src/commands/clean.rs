@@ -1,4 +1,4 @@
-//! `syncline clean URL`: removes what is ours from a server, and says what it was.
+//! `syncline clean URL`: removes everything that syncline left in a server, and lists it.
 
 use super::live_option::with_live_option;
 use crate::args::CleanArgs;
@@ -9,14 +9,14 @@ use syncline_contract::Target;
 use syncline_stores::server::shown;
 
 /// Cleans a server.
-pub(crate) fn clean<S: TargetRegistry>(args: &CleanArgs, shelf: &S) -> Outcome {
-    // A server that says nothing is left at the first Ctrl-C.
+pub(crate) fn clean<S: TargetRegistry>(args: &CleanArgs, registry: &S) -> Outcome {
+    // Ctrl-C must work at once while a server does not answer.
     interrupt::stop_flag();
-    // Whoever else works there is not touched.
-    let target = shelf.open(&with_live_option(&args.url, true))?;
+    // Only syncline's own objects are removed, so other sessions do not matter.
+    let target = registry.open(&with_live_option(&args.url, true))?;
     let removed = syncline_runner::ask(target.clean())?;
     if removed.is_empty() {
-        terminal::note(&format!("nothing of syncline's is in {}", shown(&args.url)));
+        terminal::note(&format!("{} holds nothing that syncline made", shown(&args.url)));
     }
     for one in removed {
         terminal::print(&(one + "\n"))?;

@@ -1,4 +1,4 @@
-//! A command of another tool, in this program: its stores, its runs and its records.
+//! Runs a compatibility command with this program's stores, runs and records.
 
 use super::dry_run::compat_dry_run;
 use super::run::{self, RunRequest};
@@ -15,29 +15,29 @@ use syncline_runner::record::RunInputs;
 use syncline_stores::server::shown;
 use syncline_workloads::AnyWorkload;
 
-/// Does what another tool's command line says.
-pub(crate) fn compat<S: TargetRegistry>(command: &CompatCommand, shelf: &S) -> Outcome {
-    command.run(&Program { shelf })
+/// Runs the command line of another tool.
+pub(crate) fn compat<S: TargetRegistry>(command: &CompatCommand, registry: &S) -> Outcome {
+    command.run(&Program { registry })
 }
 
-/// This program, as the command sees it.
+/// Implements for the command what it requires of this program.
 struct Program<'s, S> {
-    shelf: &'s S,
+    registry: &'s S,
 }
 
 impl<S: TargetRegistry> Laboratory for Program<'_, S> {
     type Target = S::Target;
 
     fn open(&self, url: &str) -> Result<S::Target, CannotRun> {
-        self.shelf.open(url)
+        self.registry.open(url)
     }
 
-    fn meet(&self, url: &str) -> Result<S::Target, CannotRun> {
-        self.shelf.meet(url)
+    fn open_checked(&self, url: &str) -> Result<S::Target, CannotRun> {
+        self.registry.open_checked(url)
     }
 
     fn own(&self) -> Option<&str> {
-        self.shelf.own()
+        self.registry.own()
     }
 
     fn stop_flag(&self) -> &'static AtomicBool {
@@ -58,12 +58,12 @@ impl<S: TargetRegistry> Laboratory for Program<'_, S> {
         }
     }
 
-    fn judge(&self, record: &RunRecord) -> Verdict {
-        series::judge(record)
+    fn report_verdict(&self, record: &RunRecord) -> Verdict {
+        series::report_verdict(record)
     }
 
     fn dry_run(&self, workload: &AnyWorkload, clients: usize, url: &str) -> Outcome {
-        compat_dry_run(workload, clients, url, self.shelf)
+        compat_dry_run(workload, clients, url, self.registry)
     }
 
     fn run(
@@ -74,7 +74,7 @@ impl<S: TargetRegistry> Laboratory for Program<'_, S> {
     ) -> Outcome {
         let request = RunRequest {
             choices: vec![run_matrix::only(request.workload, request.plan)],
-            // Before anything is touched, so that a bad map costs nothing.
+            // Read before anything else, so that a bad map costs nothing.
             map: request.meter.read_map()?,
             urls: vec![request.url],
             dry_run: request.dry_run,
@@ -84,6 +84,6 @@ impl<S: TargetRegistry> Laboratory for Program<'_, S> {
             line: &request.line,
             runs: &request.runs,
         };
-        run::run_with(request, self.shelf, Some(listener), show)
+        run::run_with(request, self.registry, Some(listener), show)
     }
 }

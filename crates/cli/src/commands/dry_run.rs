@@ -1,6 +1,6 @@
-//! `--dry-run`: what a run would do, and nothing of it.
+//! `--dry-run`: prints what a run would do, without doing it.
 //!
-//! Nothing is opened, connected or written, so whether a server would admit it only `meet` can tell.
+//! Nothing is opened, connected or written, so only a real run shows whether a server would admit it.
 
 use super::run_matrix::Choice;
 use crate::registry::TargetRegistry;
@@ -11,19 +11,19 @@ use syncline_stores::launch_spec;
 use syncline_stores::server::shown;
 use syncline_workloads::AnyWorkload;
 
-/// Units of a load that are made to see how large one is.
+/// Units of a load that are generated to estimate its size.
 const SAMPLE: u64 = 200;
 
-/// Prints what a run would do on each target with each choice.
+/// Prints, for each target and choice, what a run would do.
 pub(super) fn dry_run<S: TargetRegistry>(
     choices: &[Choice],
     urls: &[String],
     line: &LineArg,
-    shelf: &S,
+    registry: &S,
 ) -> Outcome {
     for choice in choices {
         for url in urls {
-            let text = one(choice, url, shelf)?;
+            let text = one(choice, url, registry)?;
             terminal::print(&text)?;
         }
     }
@@ -34,49 +34,49 @@ pub(super) fn dry_run<S: TargetRegistry>(
         _ => "",
     };
     terminal::print(line)?;
-    terminal::note("a dry run: nothing was touched");
+    terminal::note("dry run: nothing was changed");
     Ok(Verdict::Holds)
 }
 
-/// Prints what a front door would do on a target.
+/// Prints what a compatibility command would do on a target.
 pub(super) fn compat_dry_run<S: TargetRegistry>(
     workload: &AnyWorkload,
     clients: usize,
     url: &str,
-    shelf: &S,
+    registry: &S,
 ) -> Outcome {
-    terminal::print(&of(workload, clients, url, shelf)?)?;
-    terminal::note("a dry run: nothing was touched");
+    terminal::print(&of(workload, clients, url, registry)?)?;
+    terminal::note("dry run: nothing was changed");
     Ok(Verdict::Holds)
 }
 
-fn one<S: TargetRegistry>(choice: &Choice, url: &str, shelf: &S) -> Result<String, CannotRun> {
-    of(choice.workload(), choice.clients(), url, shelf)
+fn one<S: TargetRegistry>(choice: &Choice, url: &str, registry: &S) -> Result<String, CannotRun> {
+    of(choice.workload(), choice.clients(), url, registry)
 }
 
 fn of<S: TargetRegistry>(
     workload: &AnyWorkload,
     clients: usize,
     url: &str,
-    shelf: &S,
+    registry: &S,
 ) -> Result<String, CannotRun> {
     let mut text =
         format!("{} on {}, {}\n", workload.name(), shown(url), plural(clients as u64, "client"));
     let target = match launch_spec(url) {
         Some(wanted) => {
-            text += "  a temporary server would be started for it and removed afterwards: it holds nothing else\n";
-            shelf.open(&wanted?.url_of_none())?
+            text += "  a temporary server would be started and removed afterwards; it would hold nothing else\n";
+            registry.open(&wanted?.url_of_none())?
         }
-        None => shelf.open(url)?,
+        None => registry.open(url)?,
     };
-    let intent = target.intent(workload.plan(), clients)?;
-    text += &told(&intent);
+    let plan = target.intent(workload.plan(), clients)?;
+    text += &plan_text(&plan);
     text += &loads(workload);
     text.push('\n');
     Ok(text)
 }
 
-fn told(intent: &DryRunPlan) -> String {
+fn plan_text(plan: &DryRunPlan) -> String {
     let mut text = String::new();
     let mut part = |heading: &str, lines: &[String]| {
         if !lines.is_empty() {
@@ -86,23 +86,23 @@ fn told(intent: &DryRunPlan) -> String {
             }
         }
     };
-    part("would make", &intent.makes);
-    part("would set on its own sessions", &intent.settings);
-    part("around each transaction", &intent.transactions);
-    for operation in &intent.operations {
+    part("would create", &plan.makes);
+    part("would set on its own sessions", &plan.settings);
+    part("around each transaction", &plan.transactions);
+    for operation in &plan.operations {
         part(&format!("operation {}", operation.name), &operation.statements);
     }
-    part("would remove afterwards", &intent.removes);
-    if let Some(connections) = intent.connections {
+    part("would remove afterwards", &plan.removes);
+    if let Some(connections) = plan.connections {
         text += &format!("  would open {connections} connections\n");
     }
-    if *intent == DryRunPlan::default() {
-        text += "  a store of calls in this process: it sends no statements\n";
+    if *plan == DryRunPlan::default() {
+        text += "  the store is called in this process, without statements\n";
     }
     text
 }
 
-/// What would be loaded, by the size of the first units of each table.
+/// What would be loaded, extrapolated from sample units of each table.
 fn loads(workload: &AnyWorkload) -> String {
     let plan = workload.plan();
     let mut text = String::new();
@@ -125,7 +125,7 @@ fn sampled(workload: &AnyWorkload, plan: &Plan, load: &syncline_contract::Load) 
     let mut batch = Rows::new(width);
     batch.reset(width);
     let sample = load.units.min(SAMPLE);
-    // Spread over the whole, since later units may be longer.
+    // Spread over the whole load, since later units may be longer.
     for number in 0..sample {
         workload.load_unit(load.table, number * load.units / sample, &mut batch);
     }

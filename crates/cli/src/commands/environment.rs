@@ -1,4 +1,4 @@
-//! What every verb that measures needs to know of the machine and of itself.
+//! Facts about the machine and the program that every measuring command records.
 
 use std::path::{Path, PathBuf};
 use syncline_console::CannotRun;
@@ -19,7 +19,7 @@ pub(super) fn host() -> Option<String> {
     (!name.is_empty()).then_some(name)
 }
 
-/// A new record's identity; `number` tells apart the records of one command.
+/// The identity of a new record; `number` distinguishes the records of one command.
 pub(super) fn identity(kind: &str, number: u64) -> Identity {
     let salt = u64::from(std::process::id()) << 16 | number;
     let mut identity = Identity::new(kind, clock::wall(), salt);
@@ -27,13 +27,13 @@ pub(super) fn identity(kind: &str, number: u64) -> Identity {
     identity
 }
 
-/// A path that leads there from wherever the program stands.
+/// The absolute path without links, which is valid from any working directory.
 pub(super) fn real(path: &Path) -> Result<PathBuf, CannotRun> {
     path.canonicalize()
         .map_err(|error| CannotRun(format!("cannot find {}: {error}", path.display())))
 }
 
-/// Refuses what is no directory before anything is written.
+/// Refuses a path that is not a directory, before anything is written.
 pub(super) fn must_be_directory(path: &Path) -> Result<(), CannotRun> {
     match std::fs::metadata(path) {
         Ok(found) if found.is_dir() => Ok(()),

@@ -10,10 +10,10 @@ use syncline_profile::Profile;
 use syncline_profiler::{Profiler, ProfilerOptions, Subject};
 use syncline_report::table;
 
-/// Lists what there is.
-pub(crate) fn list<S: TargetRegistry>(args: &ListArgs, shelf: &S) -> Outcome {
+/// Prints the requested list.
+pub(crate) fn list<S: TargetRegistry>(args: &ListArgs, registry: &S) -> Outcome {
     match args.what {
-        Listed::Targets => terminal::print_view(|| targets(shelf.own()))?,
+        Listed::Targets => terminal::print_view(|| targets(registry.own()))?,
         Listed::Workloads => terminal::print_view(workloads)?,
         Listed::Meters => terminal::print_view(meters)?,
         Listed::Runs if args.runs.exists() => {
@@ -22,7 +22,7 @@ pub(crate) fn list<S: TargetRegistry>(args: &ListArgs, shelf: &S) -> Outcome {
         }
         Listed::Runs => {
             let folder = args.runs.display();
-            terminal::print(&format!("no records: there is no folder {folder}\n"))?;
+            terminal::print(&format!("no records: there is no directory {folder}\n"))?;
         }
     }
     Ok(Verdict::Holds)
@@ -39,7 +39,7 @@ fn targets(own: Option<&str>) -> String {
         options.for_each(|one| text += &option(one.name, one.meaning, one.takes, one.default));
         text.push('\n');
     }
-    text += "PRODUCT:private?durability=...&cache=...&cpus=...&jvm=...\n  a throw-away server that is started for \
+    text += "PRODUCT:private?durability=...&cache=...&cpus=...&jvm=...\n  a temporary server that is started for \
              the run and removed afterwards;\n  PRODUCT is one of ";
     text += &Product::ALL.map(Product::word).join(", ");
     text + "\n\nA bare name opens a temporary database in the current directory and removes it afterwards.\n"
@@ -71,12 +71,12 @@ fn meters() -> String {
             text += &table::listed("", "", &why);
         }
     }
-    text += "\nrun --meter, tried on this program itself: where a store's time goes\n\n";
-    text + &table::accounts(tried().accounts())
+    text += "\nrun --meter, tried on this program: where a store's time goes\n\n";
+    text + &table::accounts(empty_profile().accounts())
 }
 
-/// What every collector says of itself after it has looked at this program for no time.
-fn tried() -> Profile {
+/// The accounts of every collector after a profile of this program with an empty window.
+fn empty_profile() -> Profile {
     let mut meter = Profiler::open(&Subject::of(Process::Ours), &ProfilerOptions::default());
     meter.prepare();
     meter.start(&|| 0);

@@ -1,8 +1,8 @@
-//! `syncline completions` and `syncline manual`: written from the definition of the command line.
+//! `syncline completions` and `syncline manual`, generated from the definition of the command line.
 //!
-//! 1. Each command that is not hidden has a page, `syncline-run-insert.1`, so every page that a page refers
-//!    to exists.
-//! 2. A page names its command, says what it does, and has the examples of its `--help`.
+//! 1. Each command that is not hidden has a page, such as `syncline-run-insert.1`, so that every page a page
+//!    refers to exists.
+//! 2. A page names its command, describes it, and has the examples of its `--help`.
 
 use super::atomic_file;
 use crate::args::{ManualArgs, ShellArgs, command, definition};
@@ -12,7 +12,7 @@ use std::io;
 use std::path::Path;
 use syncline_console::{CannotRun, Outcome, Verdict, terminal};
 
-/// Writes a shell's completions.
+/// Writes completions for a shell.
 pub(crate) fn completions(args: &ShellArgs) -> Outcome {
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut command(), "syncline", &mut script);
@@ -40,7 +40,7 @@ pub(crate) fn manual(args: &ManualArgs) -> Outcome {
     let page = pages.iter().find(|page| page.name == wanted);
     let page = page.ok_or_else(|| {
         let verb = args.verb.join(" ");
-        CannotRun(format!("there is no verb \"{verb}\"; syncline --help lists the verbs"))
+        CannotRun(format!("there is no command \"{verb}\"; syncline --help lists the commands"))
     })?;
     terminal::print(&page.text)?;
     Ok(Verdict::Holds)
@@ -55,7 +55,7 @@ fn write(pages: &[Page], directory: &Path) -> Result<(), CannotRun> {
         let path = directory.join(format!("{}.1", page.name));
         atomic_file::write(&path, page.text.as_bytes()).map_err(|error| cannot(&path, &error))?;
     }
-    terminal::note(&format!("{} manual pages in {}", pages.len(), directory.display()));
+    terminal::note(&format!("wrote {} manual pages to {}", pages.len(), directory.display()));
     Ok(())
 }
 
@@ -116,7 +116,7 @@ fn page(command: &Command, parent: Option<&str>) -> io::Result<Vec<u8>> {
     Ok(page)
 }
 
-/// Text in roff: no sign of it is a command.
+/// Escapes text so that roff interprets none of it.
 fn escaped(text: &str) -> String {
     let lines = text.lines().map(|line| {
         let line = line.replace('\\', "\\e").replace('-', "\\-");
@@ -134,7 +134,7 @@ mod tests {
     use super::escaped;
 
     #[test]
-    fn no_text_is_a_command_of_roff() {
+    fn escaped_text_contains_no_roff_commands() {
         let text = "syncline probe .\n.TH a\n'b \\n --c";
         assert_eq!(escaped(text), "syncline probe .\n\\&.TH a\n\\&'b \\en \\-\\-c");
     }

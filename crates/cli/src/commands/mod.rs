@@ -1,4 +1,20 @@
-//! What the verbs do: one file each.
+//! The commands, one file each.
+//!
+//! | file | what it holds |
+//! |---|---|
+//! | `atomic_file.rs` | writes a file completely or not at all |
+//! | `clean.rs`, `observe.rs`, `private.rs` | commands for servers |
+//! | `compare.rs`, `list.rs`, `show.rs` | commands that read records |
+//! | `compat.rs` | runs pgbench, sysbench and ycsb command lines |
+//! | `disk_model.rs`, `probe.rs` | the disk: calculated, and measured |
+//! | `dry_run.rs`, `live_option.rs` | `--dry-run` and `--live` |
+//! | `environment.rs` | facts that every record holds |
+//! | `manual.rs` | manual pages and completions |
+//! | `run.rs`, `run_matrix.rs`, `series.rs` | `run`: the request, its cases, and their execution with records |
+//! | `rerun.rs` | `run --like` |
+//! | `survey.rs`, `survey_stores.rs` | `survey`: the procedure, and its stores |
+//! | `sync_lines.rs` | the sync lines before and after a run |
+//! | `verify/` | `verify` |
 
 mod atomic_file;
 mod clean;

@@ -1,4 +1,4 @@
-//! `syncline observe URL --for 60s`: what a server does for others, without any load.
+//! `syncline observe URL --for 60s`: watches a server under other clients' load, adding none.
 
 use super::environment;
 use super::live_option::with_live_option;
@@ -15,19 +15,19 @@ use syncline_runner::record::{ObservationInputs, from_observation};
 use syncline_runner::{Observation, ObservePlan};
 use syncline_stores::server::shown;
 
-/// Watches a server and reports.
-pub(crate) fn observe<S: TargetRegistry>(args: &ObserveArgs, shelf: &S) -> Outcome {
-    // A server that says nothing is left at the first Ctrl-C.
+/// Watches a server and prints a report.
+pub(crate) fn observe<S: TargetRegistry>(args: &ObserveArgs, registry: &S) -> Outcome {
+    // Ctrl-C must work at once while a server does not answer.
     interrupt::stop_flag();
-    // Others who work there are what is looked at.
-    let target = shelf.open(&with_live_option(&args.url, true))?;
-    // A record that is none shows before the watching, not after it.
+    // The other sessions are the subject of the observation.
+    let target = registry.open(&with_live_option(&args.url, true))?;
+    // An invalid record is reported before the observation, not after it.
     if let LineArg::Record(_) = args.line {
         SyncLines::before(&args.line, &[], &terminal::Progress::of_messages())?;
     }
     let name = args.alias.clone().unwrap_or_else(|| target.name());
-    // The head of the record is written before the watching, so the command that names the product goes
-    // before that.
+    // The head of the record is written before the observation, so the command line, which may name the
+    // product, is withheld before that.
     let fresh = environment::identity("observation", 0);
     let identity = syncline_record::Identity {
         command: fresh.command.clone().filter(|_| args.alias.is_none()),
@@ -61,22 +61,22 @@ fn watch<T: Benchmark>(args: &ObserveArgs, target: &T) -> Result<Observation, Ca
     let plan = ObservePlan { span: args.span, every: args.every };
     let tenths = u64::try_from(args.span.as_millis() / 100).unwrap_or(u64::MAX);
     let bar = terminal::Progress::of_time(tenths);
-    let told = |interval: &ObservedInterval| {
+    let show_progress = |interval: &ObservedInterval| {
         let commits = interval.commits.map_or_else(
             || "commits unknown".to_owned(),
             |commits| units::plural(commits, "commit"),
         );
         bar.at(interval.end_ns / 100_000_000, &format!("observing: {commits} in the last sample"));
     };
-    Ok(target.watch(&plan, interrupt::stop_flag(), &told)?)
+    Ok(target.watch(&plan, interrupt::stop_flag(), &show_progress)?)
 }
 
-/// The line of the log directory: given, or measured now that the watching is over.
+/// The sync line of the log directory: from a record, or measured after the observation.
 fn line(args: &ObserveArgs, seen: &Observation) -> Result<SyncLine, CannotRun> {
     let place = &seen.last.log_place;
     if args.line == LineArg::None {
-        let why = "not measured: --line RECORD names a probe of its log directory, --line brief \
-                   measures there";
+        let why = "not measured: give --line RECORD with a probe of its log directory, or --line brief to \
+                   measure there";
         return Ok(SyncLine::unknown(None, why));
     }
     let places = std::slice::from_ref(place);

@@ -1,4 +1,4 @@
-//! `syncline private PRODUCT`: a throw-away server that runs until Ctrl-C.
+//! `syncline private PRODUCT`: a temporary server that runs until Ctrl-C.
 
 use super::environment;
 use crate::args::PrivateArgs;
@@ -7,16 +7,16 @@ use std::time::Duration;
 use syncline_console::{CannotRun, Outcome, Verdict, terminal};
 use syncline_launcher::{LaunchSpec, PrivateServer};
 
-const LOOKS_EVERY: Duration = Duration::from_millis(100);
+const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
-/// Starts one, prints its URLs, and keeps it until it is asked to stop.
+/// Starts a server, prints its URLs, and keeps it running until it is stopped.
 pub(crate) fn private(args: &PrivateArgs) -> Outcome {
     if let Some(directory) = &args.dir {
         environment::must_be_directory(directory)?;
     }
-    // Before the server is there, so that no signal finds it unkept.
+    // Installed before the server starts, so that every signal stops it.
     interrupt::stop_flag();
-    let server = PrivateServer::start(&wanted(args))?;
+    let server = PrivateServer::start(&launch_spec(args))?;
     terminal::note(&private_servers::started(&server));
     if let Some(why) = server.fallback() {
         terminal::warn(why);
@@ -25,16 +25,16 @@ pub(crate) fn private(args: &PrivateArgs) -> Outcome {
     terminal::note("Ctrl-C stops and removes it");
     while !interrupt::stopped() {
         if server.has_ended() {
-            return Err(CannotRun::because("the server has ended by itself; what it held is gone"));
+            return Err(CannotRun::because("the server ended unexpectedly; its data is gone"));
         }
-        std::thread::sleep(LOOKS_EVERY);
+        std::thread::sleep(POLL_INTERVAL);
     }
     drop(server);
     terminal::note("stopped and removed");
     Ok(Verdict::Holds)
 }
 
-fn wanted(args: &PrivateArgs) -> LaunchSpec {
+fn launch_spec(args: &PrivateArgs) -> LaunchSpec {
     LaunchSpec {
         durability: args.durability.0,
         cache_bytes: args.cache,

@@ -1,4 +1,4 @@
-//! `syncline probe`: what directories can durably complete; and the classic log writer.
+//! `syncline probe`: how many durable writes directories complete, and the classic log writer.
 
 use super::environment;
 use crate::args::{ProbeArgs, ProbeVerb, WritetestArgs};
@@ -44,20 +44,20 @@ pub(crate) fn probe(args: &ProbeArgs) -> Outcome {
     Ok(records.iter().map(verdict).fold(kept, Verdict::and))
 }
 
-/// Says what a plan costs before it runs.
+/// Prints the cost of a plan before it runs.
 fn estimate(plan: &Plan, directories: &[PathBuf]) {
     let cost = plan.estimate(directories.len());
-    // Where nothing fits, the probe of that directory says so.
+    // A directory without enough space is reported by its own probe.
     let space = directories.iter().filter_map(|directory| plan.space_in(directory));
     let space: u64 = space.sum();
     let shortest = units::span(cost.shortest_s * 1e9);
     let time = if cost.longest_s > 2.0 * cost.shortest_s {
-        format!("{shortest} to {}, as cells become steady", units::span(cost.longest_s * 1e9))
+        format!("{shortest} to {}, until cells are steady", units::span(cost.longest_s * 1e9))
     } else {
         format!("about {shortest}")
     };
     terminal::note(&format!(
-        "{time} ({}), up to {} written, {} of space used meanwhile",
+        "{time} ({}), up to {} written, {} of space used temporarily",
         plan.label(),
         units::size(cost.bytes_written as f64),
         units::size(space as f64),
@@ -119,7 +119,7 @@ impl syncline_probe::Observer for Bar<'_> {
     }
 }
 
-/// The shortest time of a plan, in tenths of a second.
+/// The minimum duration of a plan, in tenths of a second.
 pub(super) fn tenths(plan: &Plan, directories: usize) -> u64 {
     (plan.estimate(directories).shortest_s * 10.0).ceil() as u64
 }
@@ -143,7 +143,7 @@ fn show(
     Ok(())
 }
 
-/// What a probe means for the exit code: a directory that does not keep what it syncs breaks a promise.
+/// The verdict of a probe: a directory that does not keep what it syncs breaks a promise.
 pub(super) fn verdict(record: &ProbeRecord) -> Verdict {
     let broken = record
         .verdict()
@@ -173,7 +173,7 @@ fn writetest(args: &WritetestArgs) -> Outcome {
     let asked = if result.operations == result.operations_asked {
         String::new()
     } else {
-        format!(" ({} asked for)", result.operations_asked)
+        format!(" ({} requested)", result.operations_asked)
     };
     let latency = &result.latency;
     let text = format!(

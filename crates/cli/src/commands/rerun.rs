@@ -1,4 +1,4 @@
-//! `syncline run --like RECORD`: the run of a record, again.
+//! `syncline run --like RECORD`: repeats the run of a record.
 
 use super::run;
 use crate::args::{ArrivalArg, LikeArgs, RunArgs};
@@ -8,8 +8,8 @@ use syncline_console::{CannotRun, LineArg, MeterArgs, Outcome, terminal};
 use syncline_profile::Map;
 use syncline_record::{Record, RunRecord};
 
-/// Does the run of a record again and writes a record of its own.
-pub(crate) fn run_again<S: TargetRegistry>(args: &LikeArgs, shelf: &S) -> Outcome {
+/// Repeats the run of a record and writes a new record.
+pub(crate) fn run_again<S: TargetRegistry>(args: &LikeArgs, registry: &S) -> Outcome {
     let old = match syncline_record::read(&syncline_record::named(&args.like)?)? {
         Record::Run(run) => *run,
         Record::Probe(_) | Record::Observation(_) | Record::Verification(_) => {
@@ -19,29 +19,29 @@ pub(crate) fn run_again<S: TargetRegistry>(args: &LikeArgs, shelf: &S) -> Outcom
     };
     let options = old.head.workload.options.iter();
     let options: Vec<_> = options.map(|(name, value)| (name.clone(), value.clone())).collect();
-    run(&old.head.workload.name, &options, &again(&old, args)?, shelf)
+    run(&old.head.workload.name, &options, &again(&old, args)?, registry)
 }
 
-/// Whether it is looked into, and how: as the run of the record was, where nothing else is asked for.
-fn metered(old: &RunRecord, args: &LikeArgs) -> Result<MeterArgs, CannotRun> {
+/// The profiling options: those typed, otherwise those of the recorded run.
+fn profiling_options(old: &RunRecord, args: &LikeArgs) -> Result<MeterArgs, CannotRun> {
     let was = old.head.plan.looks_per_s.map(count);
-    let unmetered = |why| {
+    let not_profiled = |why| {
         let record = args.like.display();
-        CannotRun(format!("{why}: the run of {record} was not metered"))
+        CannotRun(format!("{why}: the run of {record} was not profiled"))
     };
-    let settled = args.meter.with_defaults(was).map_err(unmetered)?;
+    let settled = args.meter.with_defaults(was).map_err(not_profiled)?;
     if settled.map.is_none()
         && let Some(other) = other_map(old)
     {
         terminal::warn(&format!(
-            "the record was folded by the map \"{other}\", which it does not hold, and this run is by the \
-             program's own: --map FILE names another"
+            "the recorded run used the map \"{other}\", which the record does not contain; this run uses the \
+             built-in map unless --map FILE is given"
         ));
     }
     Ok(settled)
 }
 
-/// The map of a record, where it is not the one that comes with the program.
+/// The map of a record, if it is not the product's built-in map.
 fn other_map(old: &RunRecord) -> Option<&str> {
     let used = old.end.cost.as_ref()?.map.as_deref()?;
     let target = &old.head.target;
@@ -84,7 +84,7 @@ fn again(old: &RunRecord, args: &LikeArgs) -> Result<RunArgs, CannotRun> {
         retry_within: plan.retry_within_ns.map(Duration::from_nanos),
         goes_on_after_errors: plan.goes_on_after_errors.unwrap_or(false),
         operations: plan.operations,
-        meter: metered(old, args)?,
+        meter: profiling_options(old, args)?,
         meter_overhead: plan.unmetered_beside.unwrap_or(false),
         sweep: Vec::new(),
         repeat: count(plan.repeat),

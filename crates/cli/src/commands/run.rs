@@ -16,11 +16,11 @@ use syncline_record::{RunRecord, units};
 use syncline_report::table;
 use syncline_runner::{TransactionListener, Turns};
 
-/// Every target with every choice, and what they share.
+/// All targets and choices of a run, and what they share.
 #[derive(Debug)]
 pub(super) struct RunRequest<'a> {
     pub(super) choices: Vec<Choice>,
-    /// A map to fold a metered store's stacks by, in place of the one of its product.
+    /// A map for the stacks of a profiled store, instead of its product's.
     pub(super) map: Option<Map>,
     pub(super) urls: Vec<String>,
     pub(super) dry_run: bool,
@@ -28,22 +28,22 @@ pub(super) struct RunRequest<'a> {
     pub(super) repeat: usize,
     pub(super) interleave: bool,
     pub(super) line: &'a LineArg,
-    /// Where records go.
+    /// The directory of the records.
     pub(super) runs: &'a Path,
 }
 
-/// Runs a workload on targets, and reports.
+/// Runs a workload on targets and prints the results.
 pub(crate) fn run<S: TargetRegistry>(
     workload: &str,
     options: &[(String, String)],
     args: &RunArgs,
-    shelf: &S,
+    registry: &S,
 ) -> Outcome {
     let request = RunRequest {
         choices: run_matrix::choose(workload, options, args)?,
-        // Before anything is touched, so that a bad map costs nothing.
+        // Read before anything else, so that a bad map costs nothing.
         map: args.meter.read_map()?,
-        urls: urls(args, shelf)?,
+        urls: urls(args, registry)?,
         dry_run: args.dry_run,
         alias: args.alias.as_deref(),
         repeat: args.repeat,
@@ -51,42 +51,41 @@ pub(crate) fn run<S: TargetRegistry>(
         line: &args.line,
         runs: &args.runs,
     };
-    run_with(request, shelf, None, |records| show(args, records))
+    run_with(request, registry, None, |records| show(args, records))
 }
 
-/// Runs what was chosen on targets, and hands the records to whoever shows them; the listener is told of
-/// every transaction.
+/// Runs every choice on every target and returns the records; the listener receives every transaction.
 pub(super) fn run_with<S: TargetRegistry>(
     request: RunRequest<'_>,
-    shelf: &S,
+    registry: &S,
     listener: Option<&dyn TransactionListener>,
     show: impl Fn(&[RunRecord]) -> Result<(), CannotRun>,
 ) -> Outcome {
     if request.dry_run {
-        return dry_run(&request.choices, &request.urls, request.line, shelf);
+        return dry_run(&request.choices, &request.urls, request.line, registry);
     }
     let RunRequest { choices, map, urls, alias, repeat, interleave, line, runs, .. } = request;
-    let places = places(shelf, &urls)?;
+    let log_places = log_places(registry, &urls)?;
     syncline_record::prepare_folder(runs)?;
-    let bar = terminal::Progress::of_time(estimate(&choices, &places, repeat, line));
-    // A command of another tool prints what that tool prints.
+    let bar = terminal::Progress::of_time(estimate(&choices, &log_places, repeat, line));
+    // A compatibility command prints its own tool's progress.
     let bar = match listener {
         Some(_) => bar.without_lines(),
         None => bar,
     };
-    let mut lines = SyncLines::before(line, &places, &bar)?;
+    let mut lines = SyncLines::before(line, &log_places, &bar)?;
     if interrupt::stopped() {
-        return Err(CannotRun::because("stopped before anything was measured"));
+        return Err(CannotRun::because("stopped before the measurement began"));
     }
     let tenths = u64::try_from(run_matrix::CALIBRATION.as_millis() / 100).unwrap_or(u64::MAX);
     let calibration = bar.part(None, tenths * choices.len() as u64, choices.len() as u64);
     let calibrated = (0..).zip(choices).map(|(done, choice)| {
         calibration.at(done, "calibration: the cost of syncline itself");
-        choice.calibrated(shelf)
+        choice.calibrated(registry)
     });
     let choices = calibrated.collect::<Result<Vec<_>, _>>()?;
     drop(calibration);
-    let cases = run_matrix::cases(&choices, &urls, &places, &lines, alias);
+    let cases = run_matrix::cases(&choices, &urls, &log_places, &lines, alias);
     let series = Series {
         repetitions: repeat,
         turns: if interleave { Turns::Interleaved } else { Turns::InBlocks },
@@ -97,7 +96,7 @@ pub(super) fn run_with<S: TargetRegistry>(
     };
     let tenths = series::tenths(&cases, repeat);
     let part = bar.part(None, tenths, tenths);
-    let result = series.run(shelf, &cases, &part, listener);
+    let result = series.run(registry, &cases, &part, listener);
     drop(part);
     if !result.ran.is_empty() && !interrupt::stopped() {
         lines.after(&bar);
@@ -105,7 +104,7 @@ pub(super) fn run_with<S: TargetRegistry>(
     drop(bar);
     let mut verdict = Verdict::Holds;
     if interrupt::stopped() && result.failed.is_empty() && result.ran.len() < cases.len() {
-        terminal::error("stopped before every run was begun");
+        terminal::error("stopped before every run had started");
         verdict = Verdict::Partial;
     }
     let mut records = Vec::new();
@@ -124,7 +123,7 @@ pub(super) fn run_with<S: TargetRegistry>(
         terminal::note(&format!("record: {}", file.display()));
     }
     for record in &records {
-        verdict = verdict.and(series::judge(record));
+        verdict = verdict.and(series::report_verdict(record));
     }
     for why in result.failed.into_iter().map(|(_, why)| why).chain(broken) {
         terminal::error(&why);
@@ -143,30 +142,33 @@ fn show(args: &RunArgs, records: &[RunRecord]) -> Result<(), CannotRun> {
     Ok(())
 }
 
-fn urls<S: TargetRegistry>(args: &RunArgs, shelf: &S) -> Result<Vec<String>, CannotRun> {
-    match (args.on.is_empty(), shelf.own()) {
+fn urls<S: TargetRegistry>(args: &RunArgs, registry: &S) -> Result<Vec<String>, CannotRun> {
+    match (args.on.is_empty(), registry.own()) {
         (false, _) => Ok(args.on.iter().map(|url| with_live_option(url, args.live)).collect()),
         (true, Some(own)) => Ok(vec![own.to_owned()]),
         (true, None) => Err(CannotRun::because(
-            "no target was named: say --on TARGET, such as --on sqlite (see syncline list targets)",
+            "no target was named: give --on TARGET, such as --on sqlite (see syncline list targets)",
         )),
     }
 }
 
-/// Opens each target once, so that whatever is wrong shows before anything runs.
-fn places<S: TargetRegistry>(shelf: &S, urls: &[String]) -> Result<Vec<LogLocation>, CannotRun> {
-    urls.iter().map(|url| shelf.meet(url).map(|target| target.log_place())).collect()
+/// Opens each target once, so that errors show before anything runs.
+fn log_places<S: TargetRegistry>(
+    registry: &S,
+    urls: &[String],
+) -> Result<Vec<LogLocation>, CannotRun> {
+    urls.iter().map(|url| registry.open_checked(url).map(|target| target.log_place())).collect()
 }
 
-/// Says how long it takes, and returns that in tenths of a second; 0 where only the transactions know.
-fn estimate(choices: &[Choice], places: &[LogLocation], repeat: usize, line: &LineArg) -> u64 {
-    // No sweep changes them.
+/// Prints the estimated time, and returns it in tenths of a second; 0 if only the transactions determine it.
+fn estimate(choices: &[Choice], log_places: &[LogLocation], repeat: usize, line: &LineArg) -> u64 {
+    // No sweep changes the durations.
     let (duration, warm_up) = choices.first().map(Choice::spans).unwrap_or_default();
     let one = duration.unwrap_or_default() + warm_up;
-    let runs = one.as_secs_f64() * (choices.len() * places.len() * repeat) as f64;
+    let runs = one.as_secs_f64() * (choices.len() * log_places.len() * repeat) as f64;
     let calibration = run_matrix::CALIBRATION.as_secs_f64() * choices.len() as f64;
-    let seconds = runs + SyncLines::seconds(line, places) + calibration;
-    let open_end = if duration.is_none() { " and as long as the transactions take" } else { "" };
+    let seconds = runs + SyncLines::seconds(line, log_places) + calibration;
+    let open_end = if duration.is_none() { " plus the time of the transactions" } else { "" };
     terminal::note(&format!("about {}{open_end}", units::span(seconds * 1e9)));
     duration.map_or(0, |_| (seconds * 10.0).ceil() as u64)
 }

@@ -1,4 +1,4 @@
-//! The cases of a `run`: every target with every choice of what is swept.
+//! The cases of a `run`: every target with every combination of swept values.
 
 use super::series::Planned;
 use super::sync_lines::SyncLines;
@@ -14,19 +14,19 @@ use syncline_runner::{Arrival, RunPlan};
 use syncline_stores::server::shown;
 use syncline_workloads::AnyWorkload;
 
-/// How long the laboratory's own cost is measured.
+/// How long calibration measures the laboratory's own cost.
 pub(super) const CALIBRATION: Duration = Duration::from_millis(200);
 
-/// A workload and a plan, for every target.
+/// A workload and a plan, to be run on every target.
 #[derive(Debug)]
 pub(super) struct Choice {
-    /// What was chosen, in words; empty without a sweep.
+    /// The swept values in words; empty without a sweep.
     words: String,
     workload: Arc<AnyWorkload>,
     plan: RunPlan,
 }
 
-/// Every choice of what is swept, refused before anything runs if one makes no sense.
+/// Every combination of swept values; an invalid one is refused before anything runs.
 pub(super) fn choose(
     workload: &str,
     options: &[(String, String)],
@@ -36,7 +36,7 @@ pub(super) fn choose(
     all.map(|chosen| choice(workload, options, args, &chosen)).collect()
 }
 
-/// A workload that is there already, and no sweep.
+/// A parsed workload, without a sweep.
 pub(super) fn only(workload: AnyWorkload, plan: RunPlan) -> Choice {
     Choice { words: String::new(), workload: Arc::new(workload), plan }
 }
@@ -79,30 +79,33 @@ fn choice(
 }
 
 impl Choice {
-    /// What is run.
+    /// The workload.
     pub(super) fn workload(&self) -> &AnyWorkload {
         &self.workload
     }
 
-    /// By how many clients.
+    /// The number of clients.
     pub(super) fn clients(&self) -> usize {
         self.plan.clients
     }
 
-    /// The measured time, if it has an end, and the time before it.
+    /// The measured time, if it is limited, and the warm-up.
     pub(super) fn spans(&self) -> (Option<Duration>, Duration) {
         (self.plan.duration, self.plan.warm_up)
     }
 
-    /// With what the laboratory itself costs a transaction of it.
-    pub(super) fn calibrated<S: TargetRegistry>(mut self, shelf: &S) -> Result<Choice, CannotRun> {
-        let null = shelf.open("null")?;
+    /// Adds the laboratory's own cost per transaction.
+    pub(super) fn calibrated<S: TargetRegistry>(
+        mut self,
+        registry: &S,
+    ) -> Result<Choice, CannotRun> {
+        let null = registry.open("null")?;
         let stop = interrupt::stop_flag();
         match null.calibrate(&self.workload, &self.plan, CALIBRATION, stop) {
             Ok(calibration) => {
                 self.plan.laboratory_cpu_ns = Some(calibration.cpu_ns_per_transaction);
             }
-            // A workload that the null target cannot answer goes uncalibrated, and the record says so.
+            // The null target cannot answer every workload; the record then has no calibration.
             Err(error) => {
                 terminal::warn(&format!("the cost of syncline itself is unknown: {error}"));
             }
@@ -111,7 +114,7 @@ impl Choice {
     }
 }
 
-/// Every target with every choice; the targets of one choice stand together.
+/// Every target with every choice; the targets of one choice are adjacent.
 pub(super) fn cases(
     choices: &[Choice],
     urls: &[String],
@@ -143,7 +146,7 @@ pub(super) fn cases(
     cases
 }
 
-/// What the arguments come to.
+/// The run plan that the arguments describe.
 fn plan(args: &RunArgs) -> RunPlan {
     let transactions = args.transactions.map(|count| count as u64);
     let fallback = transactions.is_none().then_some(Duration::from_secs(10));

@@ -1,4 +1,4 @@
-//! A series of runs with their records: the cases take turns, each case's record grows as it runs.
+//! A series of runs: the cases take turns, and each case's record is written as it runs.
 
 use super::{environment, sync_lines};
 use crate::interrupt;
@@ -26,17 +26,17 @@ use syncline_workloads::AnyWorkload;
 /// One case: a target and a plan.
 #[derive(Clone, Debug)]
 pub(super) struct Planned {
-    /// Its name in messages, different from the others'.
+    /// Its name in messages, unique in the series.
     pub(super) name: String,
     /// The target's URL.
     pub(super) url: String,
-    /// What to call the store in place of its name and version.
+    /// The store's name in records, instead of its product and version.
     pub(super) alias: Option<String>,
     /// The workload.
     pub(super) workload: Arc<AnyWorkload>,
-    /// Where its log goes.
+    /// Where its log is written.
     pub(super) log_place: LogLocation,
-    /// How it runs.
+    /// The plan.
     pub(super) plan: RunPlan,
 }
 
@@ -45,26 +45,27 @@ pub(super) struct Planned {
 pub(super) struct Series<'s> {
     pub(super) repetitions: usize,
     pub(super) turns: Turns,
-    /// A map to fold a metered store's stacks by, in place of the one of its product.
+    /// A map for the stacks of a profiled store, instead of its product's.
     pub(super) map: Option<Map>,
-    /// Where records go.
+    /// The directory of the records.
     pub(super) runs: &'s Path,
-    /// The id of the survey they belong to.
+    /// The id of the survey that the records belong to.
     pub(super) survey: Option<String>,
-    /// The number of the first record of this series, so that names differ in one command.
+    /// The number of the first record of this series, so that identities are unique within one command.
     pub(super) first_number: u64,
 }
 
-/// A case that ran: its results and its record, still open.
+/// A case that ran: its results, and its record, which is still open.
 #[derive(Debug)]
 pub(super) struct Ran {
     results: Vec<RunResult>,
-    given: RunInputs,
+    inputs: RunInputs,
     writer: Option<Writer>,
     log_place: LogLocation,
 }
 
-/// What came of a series: cases that ran, sentences of those that did not, records that broke.
+/// The outcome of a series: cases that ran, errors of those that did not, and records that could not be
+/// written.
 #[derive(Debug, Default)]
 pub(super) struct SeriesResult {
     pub(super) ran: Vec<Ran>,
@@ -73,8 +74,8 @@ pub(super) struct SeriesResult {
 }
 
 impl Series<'_> {
-    /// The identity of a record; without the command if any store of it is under an alias, since it names
-    /// the product.
+    /// The identity of a record. It omits the command line if any store has an alias, since the command line
+    /// names the product.
     fn identity(&self, number: u64, withheld: bool) -> Identity {
         let fresh = environment::identity("run", number);
         Identity {
@@ -84,17 +85,17 @@ impl Series<'_> {
         }
     }
 
-    /// Runs the cases in their turns.
+    /// Runs the cases in turn.
     pub(super) fn run<S: TargetRegistry>(
         &self,
-        shelf: &S,
+        registry: &S,
         cases: &[Planned],
         bar: &terminal::Part<'_>,
         listener: Option<&dyn TransactionListener>,
     ) -> SeriesResult {
         let made = cases.iter().map(|case| Case {
             name: case.name.clone(),
-            make: Box::new(|| open(shelf, &case.url)),
+            make: Box::new(|| open(registry, &case.url)),
             workload: &*case.workload,
             plan: case.plan.clone(),
         });
@@ -111,13 +112,13 @@ impl Series<'_> {
                 result.failed.push((number, error.to_string()));
             }
             if case.runs.is_empty() {
-                // A head without a run is no record.
+                // A record without a run is discarded.
                 let discarded = note.writer.map_or(Ok(()), Writer::discard);
                 result.broken_records.extend(discarded.err().map(|error| error.to_string()));
             } else {
-                let (given, writer) = (note.given, note.writer);
+                let (inputs, writer) = (note.inputs, note.writer);
                 let log_place = cases[number].log_place.clone();
-                result.ran.push(Ran { results: case.runs, given, writer, log_place });
+                result.ran.push(Ran { results: case.runs, inputs, writer, log_place });
             }
         }
         result
@@ -125,43 +126,46 @@ impl Series<'_> {
 }
 
 impl Ran {
-    /// Closes the record with the line that was measured around it, and what is to be warned of there.
-    /// Returns the record and its file.
+    /// Closes the record with the sync line measured around the run and its warnings. Returns the record and
+    /// its file.
     pub(super) fn finish(
         mut self,
         line: impl Fn(&LogLocation) -> (SyncLine, Option<Warning>),
     ) -> (RunRecord, Result<Option<PathBuf>, CannotRun>) {
         let (line, warning) = line(&self.log_place);
-        self.given.sync_line = line;
-        let mut record = from_run(&self.results, &self.given);
+        self.inputs.sync_line = line;
+        let mut record = from_run(&self.results, &self.inputs);
         record.end.warnings.extend(warning);
-        let stacks = stacks_of(&self.results, &self.given);
+        let stacks = stacks_of(&self.results, &self.inputs);
         let file = self.writer.map(|writer| writer.finish_run(&mut record, stacks)).transpose();
         (record, file.map_err(CannotRun::from))
     }
 }
 
-fn open<S: TargetRegistry>(shelf: &S, url: &str) -> Result<S::Target, syncline_contract::Failure> {
+fn open<S: TargetRegistry>(
+    registry: &S,
+    url: &str,
+) -> Result<S::Target, syncline_contract::Failure> {
     use syncline_contract::{Failure, FailureKind};
-    shelf.open(url).map_err(|why| Failure::new(FailureKind::Statement, why.0))
+    registry.open(url).map_err(|why| Failure::new(FailureKind::Statement, why.0))
 }
 
-/// What is known of a case's record while it runs.
+/// The state of a case's record while it runs.
 #[derive(Debug)]
 struct Note {
-    given: RunInputs,
+    inputs: RunInputs,
     writer: Option<Writer>,
     broken: Option<String>,
     began: bool,
 }
 
-/// Writes each case's record as its runs go on, and moves the bar.
+/// Writes each case's record as its runs progress, and moves the bar.
 struct RecordListener<'s> {
     names: Vec<String>,
     runs: &'s Path,
     notes: RefCell<Vec<Note>>,
     current: RefCell<(usize, u64)>,
-    /// When the load under way began.
+    /// When the current load began.
     loading: RefCell<Option<u64>>,
     bar: &'s terminal::Part<'s>,
     began: u64,
@@ -175,7 +179,7 @@ impl<'s> RecordListener<'s> {
     ) -> RecordListener<'s> {
         let withheld = cases.iter().any(|case| case.alias.is_some());
         let notes = (series.first_number..).zip(cases).map(|(number, case)| Note {
-            given: RunInputs {
+            inputs: RunInputs {
                 identity: series.identity(number, withheld),
                 url: Some(shown(&case.url)),
                 alias: case.alias.clone(),
@@ -216,8 +220,8 @@ impl<'s> RecordListener<'s> {
         self.write(|note, _| {
             if !note.began {
                 note.began = true;
-                let head = head_from_run(head, &note.given);
-                note.writer = Some(Writer::create_run(runs, &note.given.identity, &head)?);
+                let head = head_from_run(head, &note.inputs);
+                note.writer = Some(Writer::create_run(runs, &note.inputs.identity, &head)?);
             }
             Ok(())
         });
@@ -230,7 +234,7 @@ impl<'s> RecordListener<'s> {
         });
     }
 
-    /// How far a load is, and how long it will still take at its pace so far.
+    /// How much is loaded, and the remaining time at the current pace.
     fn loading(&self, units: u64, of: u64) -> String {
         let now = clock::now();
         let mut loading = self.loading.borrow_mut();
@@ -246,7 +250,7 @@ impl<'s> RecordListener<'s> {
         format!("loaded {units} of {of}, {} left", units::span(left_ns))
     }
 
-    fn say(&self, what: &str) {
+    fn show_progress(&self, what: &str) {
         let (case, _) = *self.current.borrow();
         let done = (clock::now() - self.began) / 100_000_000;
         self.bar.at(done, &format!("{}: {what}", self.names[case]));
@@ -261,30 +265,30 @@ impl Observer for RecordListener<'_> {
                 let case = case.expect("only the cases of this series are run");
                 *self.current.borrow_mut() = (case, repetition as u64);
                 match repetitions {
-                    1 => self.say("starting"),
-                    _ => self.say(&format!("repetition {repetition} of {repetitions}")),
+                    1 => self.show_progress("starting"),
+                    _ => self.show_progress(&format!("repetition {repetition} of {repetitions}")),
                 }
             }
-            Event::Loading { units, of } => self.say(&self.loading(units, of)),
+            Event::Loading { units, of } => self.show_progress(&self.loading(units, of)),
             Event::Connecting { clients } => {
-                self.say(&format!("connecting {}", plural(clients as u64, "client")));
+                self.show_progress(&format!("connecting {}", plural(clients as u64, "client")));
             }
             Event::Started(head) => self.begin(head),
-            Event::WarmingUp => self.say("warming up"),
-            Event::MeasuringOverhead => self.say("measuring the profiling overhead"),
-            Event::Measuring => self.say("measuring"),
+            Event::WarmingUp => self.show_progress("warming up"),
+            Event::MeasuringOverhead => self.show_progress("measuring the profiling overhead"),
+            Event::Measuring => self.show_progress("measuring"),
             Event::Interval(interval) => {
                 self.interval(interval);
-                self.say("measuring");
+                self.show_progress("measuring");
             }
-            Event::Draining => self.say("draining"),
-            Event::Checking => self.say("checking"),
+            Event::Draining => self.show_progress("draining"),
+            Event::Checking => self.show_progress("checking"),
             Event::Creating | Event::Removing | Event::Ended(_) => {}
         }
     }
 }
 
-/// Runs take this long, in tenths of a second, for the bar.
+/// The estimated time of the runs, in tenths of a second, for the bar.
 pub(super) fn tenths(cases: &[Planned], repetitions: usize) -> u64 {
     let of = |case: &Planned| {
         let spans = 1 + u32::from(case.plan.unmetered_beside);
@@ -294,13 +298,12 @@ pub(super) fn tenths(cases: &[Planned], repetitions: usize) -> u64 {
     u64::try_from(sum.as_millis() / 100).unwrap_or(u64::MAX).saturating_mul(repetitions as u64)
 }
 
-/// Says on standard error what a record of a run has to complain about, and what it means for the
-/// exit code.
-pub(super) fn judge(record: &RunRecord) -> Verdict {
+/// Prints the errors of a run's record on standard error, and returns the verdict for the exit code.
+pub(super) fn report_verdict(record: &RunRecord) -> Verdict {
     let name = record.title();
     let mut verdict = Verdict::Holds;
-    // Who cannot be asked any more whether the rows are there has broken its promise, whatever else
-    // ended the run: a server that was killed.
+    // A server that can no longer be asked whether the rows are there, because it was killed, has broken its
+    // promise, whatever else ended the run.
     let mut warnings = record.end.warnings.iter();
     let gone = warnings.find(|warning| warning.name == "checks_not_made");
     if let Some(warning) = gone {
@@ -315,7 +318,7 @@ pub(super) fn judge(record: &RunRecord) -> Verdict {
         });
     }
     for check in record.end.checks.iter().filter(|check| check.outcome == "violated") {
-        let what = check.detail.as_deref().unwrap_or("it does not hold");
+        let what = check.detail.as_deref().unwrap_or("the check failed");
         terminal::error(&format!("{name}: violated: {}: {what}", check.name));
         verdict = verdict.and(Verdict::Broken);
     }
@@ -328,7 +331,7 @@ pub(super) fn judge(record: &RunRecord) -> Verdict {
     verdict
 }
 
-/// Wraps records for the views.
+/// Wraps run records for the views.
 pub(super) fn wrapped(records: &[RunRecord]) -> Vec<Record> {
     records.iter().cloned().map(Record::from).collect()
 }

@@ -1,4 +1,4 @@
-//! `syncline show`: records again, drawn from nothing but the records.
+//! `syncline show`: displays records, using nothing but the records.
 
 use super::atomic_file;
 use crate::args::{ShowArgs, StacksArg};
@@ -8,7 +8,7 @@ use syncline_profile::{Metric, collapsed, pprof};
 use syncline_record::{Record, Stacks};
 use syncline_report::{CostChoice, CostThreads, FunctionsBy, html, table};
 
-/// Shows records as table, JSON or HTML, or as a published source shows its own.
+/// Shows records as a table, JSON or HTML, or in the form of a published source.
 pub(crate) fn show(args: &ShowArgs) -> Outcome {
     let map = args.map.as_deref().map(read_map).transpose()?;
     let choice = choice(args)?;
@@ -20,7 +20,7 @@ pub(crate) fn show(args: &ShowArgs) -> Outcome {
     }
     for path in &files {
         for mut record in syncline_record::read_all(path)? {
-            // Who folds again or lists functions needs the stacks; a page shows them if they are there.
+            // Folding again and listing functions require the stacks; a page shows them if they exist.
             let needed = map.is_some() || args.functions.is_some() || args.stacks.is_some();
             if let Record::Run(run) = &mut record
                 && (needed || args.html.is_some())
@@ -33,9 +33,9 @@ pub(crate) fn show(args: &ShowArgs) -> Outcome {
                         stacks.push(found);
                     }
                     Err(why) if needed => return Err(why.into()),
-                    // A run that was not metered, or whose stacks were left behind, has no drawing.
+                    // A run that was not profiled, or whose stacks are missing, has no flame graph.
                     Err(syncline_record::Error::NoStacks { .. }) => {}
-                    Err(why) => terminal::note(&format!("no drawing of stacks: {why}")),
+                    Err(why) => terminal::note(&format!("no flame graph: {why}")),
                 }
             }
             records.push(record);
@@ -51,7 +51,7 @@ pub(crate) fn show(args: &ShowArgs) -> Outcome {
         let had_stacks = records.iter().filter_map(Record::as_run);
         if had_stacks.filter_map(|run| run.end.cost.as_ref()).any(|cost| cost.stacks.is_some()) {
             terminal::note(
-                "the stacks are left out: names of functions and threads may reveal more",
+                "the stacks are left out, since function and thread names may identify the machine or its users",
             );
         }
         records = records.iter().map(syncline_record::share).collect();
@@ -76,7 +76,7 @@ pub(crate) fn show(args: &ShowArgs) -> Outcome {
     Ok(Verdict::Holds)
 }
 
-/// What is shown of costs.
+/// Which costs are shown.
 fn choice(args: &ShowArgs) -> Result<CostChoice, CannotRun> {
     let threads = match args.threads.as_deref() {
         None => CostThreads::Serving,
@@ -86,8 +86,8 @@ fn choice(args: &ShowArgs) -> Result<CostChoice, CannotRun> {
         }
         Some(word) => {
             return Err(CannotRun(format!(
-                "--threads {word}: records know threads by their classes, {}, or all; patterns of \
-                 names go with --functions",
+                "--threads {word}: without --functions, give one of the thread classes {}, or all; patterns of \
+                 names require --functions",
                 CostThreads::CLASSES.join(", ")
             )));
         }
@@ -95,11 +95,11 @@ fn choice(args: &ShowArgs) -> Result<CostChoice, CannotRun> {
     Ok(CostChoice { view: args.view.into(), threads })
 }
 
-/// The stacks of one run for other programs, on standard output.
+/// Prints the stacks of one run in a format for other programs.
 fn export(format: StacksArg, stacks: &[Stacks]) -> Outcome {
     let [one] = stacks else {
         return Err(CannotRun(format!(
-            "--stacks prints the stacks of one metered run, and these records are of {}",
+            "--stacks prints the stacks of one profiled run, but these records are of {}",
             stacks.len()
         )));
     };
@@ -130,13 +130,13 @@ fn functions(
     }
     if stacks.is_empty() {
         return Err(CannotRun::because(
-            "none of these records is of a run: functions are shown of metered runs",
+            "--functions requires the record of a profiled run, and none of these records is one",
         ));
     }
     Ok(Verdict::Holds)
 }
 
-/// Writes a self-contained report, whole or not at all.
+/// Writes a self-contained report, completely or not at all.
 pub(crate) fn write_report(
     path: &Path,
     records: &[Record],
@@ -145,7 +145,7 @@ pub(crate) fn write_report(
     write_page(path, &html::report(records, stacks))
 }
 
-/// Writes a page of HTML, whole or not at all.
+/// Writes an HTML page, completely or not at all.
 pub(super) fn write_page(path: &Path, page: &str) -> Result<(), CannotRun> {
     atomic_file::write(path, page.as_bytes())
         .map_err(|error| CannotRun(format!("cannot write the report {}: {error}", path.display())))

@@ -1,7 +1,8 @@
-//! `syncline survey`: probe, load, probe again, and place each store on the line of its disk.
+//! `syncline survey`: probes the disk, runs the stores, probes again, and compares each store with the disk's
+//! sync rate.
 //!
-//! The order is chosen for honesty: the line is measured before and after; on each rung of clients
-//! the stores take turns, slice by slice, so that a slow minute falls on all of them alike.
+//! The order keeps the comparison fair: the sync line is measured before and after, and at each number of
+//! clients the stores run in interleaved slices, so that a slow minute affects all of them.
 
 use super::series::{self, Planned, Series, SeriesResult};
 use super::survey_stores::{self, Entry};
@@ -29,17 +30,17 @@ use syncline_runner::{RunPlan, Turns};
 use syncline_workloads::AnyWorkload;
 
 /// Surveys directories and stores.
-pub(crate) fn survey<S: TargetRegistry>(args: &SurveyArgs, shelf: &S) -> Outcome {
+pub(crate) fn survey<S: TargetRegistry>(args: &SurveyArgs, registry: &S) -> Outcome {
     let sheet = args.model.as_deref().map(DiskModel::parse).transpose()?;
     let rating = args.endurance.as_deref().map(Rating::parse).transpose()?;
     let map = args.meter.read_map()?;
     let workload = Arc::new(AnyWorkload::parse("insert", &[])?);
-    let (directories, entries) = survey_stores::choose(args, shelf)?;
+    let (directories, entries) = survey_stores::choose(args, registry)?;
     let mut plan = Plan::quick();
     plan.rpm = args.rpm;
     let bar = terminal::Progress::of_time(estimate(args, &plan, &entries, directories.len()));
     let mut probes = Probes::begin(args, &directories, &plan, &entries, &bar)?;
-    let series = run_rungs(args, shelf, &workload, &entries, &probes, map.as_ref(), &bar);
+    let series = run_steps(args, registry, &workload, &entries, &probes, map.as_ref(), &bar);
     if !interrupt::stopped() {
         probes.again(&bar);
     }
@@ -53,15 +54,15 @@ pub(crate) fn survey<S: TargetRegistry>(args: &SurveyArgs, shelf: &S) -> Outcome
     Ok(verdict)
 }
 
-/// The number of a survey's own id among those of its command: no record has it.
+/// The number from which the survey's own id is made; no record of the command uses it.
 const SURVEY: u64 = 0xffff;
 
-/// The probes of a survey's directories, with their records.
+/// The probes of the directories, with their records.
 struct Probes {
     id: String,
     before: Vec<ProbeResult>,
     after: Vec<ProbeResult>,
-    /// Why those directories could not be measured again.
+    /// Why directories could not be measured again.
     lost: BTreeMap<PathBuf, String>,
     records: Vec<ProbeRecord>,
     files: Vec<PathBuf>,
@@ -76,7 +77,7 @@ impl Probes {
         bar: &terminal::Progress,
     ) -> Result<Probes, CannotRun> {
         let first = environment::identity("probe", 0);
-        // Of its own: the probe has another, so that each can be named.
+        // Not the probe's own id, so that each can be named.
         let id = environment::identity("survey", SURVEY).id;
         let mut writers = Vec::new();
         for (number, directory) in (0..).zip(directories) {
@@ -84,7 +85,7 @@ impl Probes {
                 if number == 0 { first.clone() } else { environment::identity("probe", number) };
             let identity = Identity {
                 survey: Some(id.clone()),
-                // It names the products.
+                // The command line names the products.
                 command: fresh.command.clone().filter(|_| args.alias.is_none()),
                 ..fresh
             };
@@ -110,7 +111,7 @@ impl Probes {
         Ok(Probes { id, before, after: Vec::new(), lost: BTreeMap::new(), records, files })
     }
 
-    /// Measures the lines again. One that cannot be is said in the records: what ran is kept.
+    /// Measures the lines again. If one cannot be measured, the records say so, and all results are kept.
     fn again(&mut self, bar: &terminal::Progress) {
         for before in &self.before {
             let Some(line) = &before.line else { continue };
@@ -125,7 +126,7 @@ impl Probes {
         probe_of(place, &self.before)?.line.as_ref()?.line_max
     }
 
-    /// The line of a log place, and what a record has to warn of.
+    /// The sync line of a log directory, and a warning for the record.
     fn line(&self, place: &LogLocation) -> (SyncLine, Option<Warning>) {
         let lost = match place {
             LogLocation::Directory(directory) => self.lost.get(directory),
@@ -135,7 +136,7 @@ impl Probes {
             (LogLocation::Nowhere(why), _) => SyncLine::unknown(None, why.clone()),
             (LogLocation::Directory(directory), None) => SyncLine::unknown(
                 Some(directory.display().to_string()),
-                "its directory was not probed",
+                "the directory was not probed",
             ),
             (_, Some(before)) => sync_lines::between(before, probe_of(place, &self.after)),
         };
@@ -143,7 +144,7 @@ impl Probes {
     }
 }
 
-/// The probe of the directory that a log goes to.
+/// The probe of the directory that a log is written to.
 fn probe_of<'p>(place: &LogLocation, among: &'p [ProbeResult]) -> Option<&'p ProbeResult> {
     let LogLocation::Directory(directory) = place else {
         return None;
@@ -151,7 +152,7 @@ fn probe_of<'p>(place: &LogLocation, among: &'p [ProbeResult]) -> Option<&'p Pro
     among.iter().find(|probe| probe.directory == *directory)
 }
 
-/// The rows that are planned and not run, of the stores in a directory.
+/// The planned rows that were not run, of the stores in a directory.
 fn not_run(entries: &[Entry], directory: &Path) -> Vec<NotRun> {
     let here = entries.iter().filter(|entry| match &entry.log_place {
         LogLocation::Directory(place) => place == directory,
@@ -169,24 +170,24 @@ fn not_run(entries: &[Entry], directory: &Path) -> Vec<NotRun> {
     rows.collect()
 }
 
-/// Says how long it takes, and returns that in tenths of a second.
+/// Prints the estimated time, and returns it in tenths of a second.
 fn estimate(args: &SurveyArgs, plan: &Plan, entries: &[Entry], directories: usize) -> u64 {
-    let rungs: usize = entries.iter().map(|entry| entry.rungs.len()).sum();
-    let slices = (args.slice + args.warm_up).as_secs_f64() * (rungs * args.slices) as f64;
+    let client_counts: usize = entries.iter().map(|entry| entry.client_counts.len()).sum();
+    let slices = (args.slice + args.warm_up).as_secs_f64() * (client_counts * args.slices) as f64;
     let cost = plan.estimate(directories);
     let seconds = cost.shortest_s + slices * 1.05 + 3.0 * directories as f64;
     terminal::note(&format!(
-        "about {}; the probe writes up to {}, the stores what they can",
+        "about {}; the probe writes up to {}, and the stores write as much as they can",
         units::span(seconds * 1e9),
         units::size(cost.bytes_written as f64),
     ));
     (seconds * 10.0).ceil() as u64
 }
 
-/// Each rung in turn; on a rung the stores take turns.
-fn run_rungs<S: TargetRegistry>(
+/// Runs each number of clients; at each the stores take turns.
+fn run_steps<S: TargetRegistry>(
     args: &SurveyArgs,
-    shelf: &S,
+    registry: &S,
     workload: &Arc<AnyWorkload>,
     entries: &[Entry],
     probes: &Probes,
@@ -201,7 +202,7 @@ fn run_rungs<S: TargetRegistry>(
         }
         let cases: Vec<Planned> = entries
             .iter()
-            .filter(|entry| entry.rungs.contains(clients))
+            .filter(|entry| entry.client_counts.contains(clients))
             .map(|entry| planned(args, workload, entry, *clients, probes))
             .collect();
         let series = Series {
@@ -216,7 +217,7 @@ fn run_rungs<S: TargetRegistry>(
         let tenths = series::tenths(&cases, args.slices);
         let phase = plural(*clients as u64, "client");
         let part = bar.part(Some(&phase), tenths, tenths);
-        results.push(series.run(shelf, &cases, &part, None));
+        results.push(series.run(registry, &cases, &part, None));
     }
     results
 }
@@ -248,7 +249,7 @@ fn planned(
     }
 }
 
-/// Closes all records; says on standard error what went wrong.
+/// Closes all records and prints errors on standard error.
 fn finish(probes: Probes, series: Vec<SeriesResult>) -> (Vec<Record>, Vec<PathBuf>, Verdict) {
     let mut verdict = Verdict::Holds;
     let mut complain = |why: &str| {
@@ -256,7 +257,7 @@ fn finish(probes: Probes, series: Vec<SeriesResult>) -> (Vec<Record>, Vec<PathBu
         verdict = verdict.and(Verdict::Partial);
     };
     if interrupt::stopped() {
-        complain("stopped before all was measured; what was measured is shown");
+        complain("stopped early; the results so far are shown");
     }
     let mut runs: Vec<RunRecord> = Vec::new();
     let mut files = probes.files.clone();
@@ -273,7 +274,7 @@ fn finish(probes: Probes, series: Vec<SeriesResult>) -> (Vec<Record>, Vec<PathBu
         }
     }
     for record in &runs {
-        verdict = verdict.and(series::judge(record));
+        verdict = verdict.and(series::report_verdict(record));
     }
     for record in &probes.records {
         verdict = verdict.and(probe::verdict(record));
@@ -297,7 +298,7 @@ fn print(args: &SurveyArgs, records: &[Record], sheet: Option<DiskModel>) -> Res
     Ok(())
 }
 
-/// How long the drive's rating lasts at each store's best rate.
+/// How long the drive's endurance rating lasts at each store's best rate.
 fn endurance(records: &[Record], rating: Rating) -> String {
     let surveys = Survey::all(records);
     let mut text = String::new();
@@ -311,7 +312,7 @@ fn endurance(records: &[Record], rating: Rating) -> String {
     text
 }
 
-/// Writes the HTML report beside the records, and names both.
+/// Writes the HTML report next to the records, and prints the names of both.
 fn report(args: &SurveyArgs, records: &[Record], files: &[PathBuf]) -> Result<(), CannotRun> {
     let Some(probe) = files.first() else {
         return Ok(());
@@ -319,10 +320,10 @@ fn report(args: &SurveyArgs, records: &[Record], files: &[PathBuf]) -> Result<()
     let name = probe.file_stem().map(|stem| stem.to_string_lossy().replace("-probe-", "-survey-"));
     let path = args.runs.join(format!("{}.html", name.unwrap_or_else(|| "survey".to_owned())));
     if let Some(id) = records.first().and_then(|record| record.identity().survey.as_ref()) {
-        terminal::note(&format!("survey: {id}; syncline show {id} shows all of it again"));
+        terminal::note(&format!("survey: {id}; syncline show {id} shows it again"));
     }
     show::write_report(&path, records, &[])?;
     terminal::note(&format!("report: {}", path.display()));
-    terminal::note(&format!("records: {} and {} beside it", probe.display(), files.len() - 1));
+    terminal::note(&format!("records: {} and {} next to it", probe.display(), files.len() - 1));
     Ok(())
 }

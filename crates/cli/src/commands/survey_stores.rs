@@ -1,4 +1,4 @@
-//! Which stores a survey looks at, in which directories, on which rungs.
+//! The stores of a survey, their directories and their numbers of clients.
 
 use super::environment;
 use super::live_option::with_live_option;
@@ -10,7 +10,7 @@ use syncline_console::{CannotRun, terminal};
 use syncline_contract::encoded;
 use syncline_contract::{ClientModel, LogLocation, Target};
 
-/// More threads than this measure the scheduler; the queue and futures show such rungs.
+/// With more threads the scheduler is measured; higher numbers of clients run with queue and futures only.
 const THREADS_MAX: usize = 100;
 
 /// A store with one setting and client model.
@@ -19,24 +19,24 @@ pub(super) struct Entry {
     /// Its name in messages.
     pub(super) name: String,
     pub(super) url: String,
-    /// What to call it in records, in place of its name and version.
+    /// The store's name in records, instead of its product and version.
     pub(super) alias: Option<String>,
     /// Its name in tables.
     pub(super) target: String,
-    /// The durability that is asked for.
+    /// The requested durability.
     pub(super) durability: String,
     pub(super) model: ClientModel,
     pub(super) log_place: LogLocation,
-    /// The numbers of clients it runs with.
-    pub(super) rungs: Vec<usize>,
-    /// Those it does not run with, and why.
+    /// The numbers of clients to run.
+    pub(super) client_counts: Vec<usize>,
+    /// The numbers of clients not to run, and why.
     pub(super) not_run: Vec<(usize, String)>,
 }
 
-/// The directories to probe and the stores to run in them.
+/// Chooses the directories to probe and the stores to run in them.
 pub(super) fn choose<S: TargetRegistry>(
     args: &SurveyArgs,
-    shelf: &S,
+    registry: &S,
 ) -> Result<(Vec<PathBuf>, Vec<Entry>), CannotRun> {
     let mut directories = Vec::new();
     for directory in &args.dir {
@@ -50,20 +50,20 @@ pub(super) fn choose<S: TargetRegistry>(
     let mut entries = Vec::new();
     for (number, directory) in directories.iter().enumerate() {
         for url in built_in(directory, number) {
-            entries.push(entry(args, shelf, &url, None)?);
+            entries.push(entry(args, registry, &url, None)?);
         }
     }
     let named = args.on.iter().map(|url| with_live_option(url, args.live));
-    for url in named.chain(shelf.own().map(str::to_owned)) {
+    for url in named.chain(registry.own().map(str::to_owned)) {
         if is_built_in(&url) && !directories.is_empty() {
             terminal::note(&format!(
-                "--on {url} is left out: every survey includes it in each directory; options or a path \
-                 make it another"
+                "--on {url} is ignored, since every survey includes it in each directory; give options or a path \
+                 to add another configuration"
             ));
             continue;
         }
-        // The engine and SQLite have nothing to withhold.
-        let entry = entry(args, shelf, &url, args.alias.clone())?;
+        // The engine and SQLite have no product name to withhold.
+        let entry = entry(args, registry, &url, args.alias.clone())?;
         if let LogLocation::Directory(directory) = &entry.log_place
             && !directories.contains(directory)
         {
@@ -74,7 +74,7 @@ pub(super) fn choose<S: TargetRegistry>(
     Ok((directories, entries))
 }
 
-/// The URLs of the stores that every survey looks at, private to it.
+/// The URLs of the stores that every survey includes, with private paths.
 fn built_in(directory: &Path, number: usize) -> Vec<String> {
     let private = |store: &str| {
         let name = format!(".syncline-survey-{}-{number}-{store}", std::process::id());
@@ -90,24 +90,24 @@ fn built_in(directory: &Path, number: usize) -> Vec<String> {
     urls
 }
 
-/// True of a bare word for a store that every survey looks at.
+/// True for the bare name of a store that every survey includes.
 fn is_built_in(url: &str) -> bool {
     built_in(Path::new(""), 0).iter().any(|known| known.split(':').next() == Some(url))
 }
 
 fn entry<S: TargetRegistry>(
     args: &SurveyArgs,
-    shelf: &S,
+    registry: &S,
     url: &str,
     alias: Option<String>,
 ) -> Result<Entry, CannotRun> {
-    let target = shelf.meet(url)?;
+    let target = registry.open_checked(url)?;
     let can = target.capabilities();
     let model = can.client_model;
-    let (mut rungs, mut not_run) = (Vec::new(), Vec::new());
+    let (mut client_counts, mut not_run) = (Vec::new(), Vec::new());
     for clients in &args.clients {
         match refusal(model, can.clients_max, *clients) {
-            None => rungs.push(*clients),
+            None => client_counts.push(*clients),
             Some(why) => not_run.push((*clients, why)),
         }
     }
@@ -119,14 +119,14 @@ fn entry<S: TargetRegistry>(
         durability: durability(url),
         model,
         log_place: real(target.log_place()),
-        rungs,
+        client_counts,
         not_run,
     })
 }
 
 fn refusal(model: ClientModel, clients_max: Option<usize>, clients: usize) -> Option<String> {
     if clients_max.is_some_and(|most| clients > most) {
-        return Some("more clients than it allows".to_owned());
+        return Some("more clients than the store allows".to_owned());
     }
     let threads = model == ClientModel::Threads && clients > THREADS_MAX;
     threads.then(|| format!("{clients} threads would measure the scheduler"))
@@ -139,7 +139,7 @@ fn durability(url: &str) -> String {
 
 fn real(place: LogLocation) -> LogLocation {
     match place {
-        // What cannot be resolved is kept as it was said; probing it will say why.
+        // A path that cannot be resolved is kept as given; probing it reports the error.
         LogLocation::Directory(path) => {
             LogLocation::Directory(std::fs::canonicalize(&path).unwrap_or(path))
         }
@@ -153,7 +153,7 @@ mod tests {
     use syncline_contract::ClientModel;
 
     #[test]
-    fn threads_stop_where_the_scheduler_would_be_measured() {
+    fn threads_end_at_the_limit_of_the_scheduler() {
         assert!(refusal(ClientModel::Threads, None, THREADS_MAX).is_none());
         assert!(refusal(ClientModel::Threads, None, 1_000).is_some_and(|why| why.contains("1000")));
         assert!(refusal(ClientModel::Queue, None, 1_000).is_none());
@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn only_a_bare_word_names_what_every_survey_has() {
+    fn only_a_bare_name_is_a_built_in_store() {
         assert!(is_built_in("sqlite") && is_built_in("engine"));
         for other in ["sqlite?durability=os", "sqlite:x.db", "null", "engine:e"] {
             assert!(!is_built_in(other), "{other}");

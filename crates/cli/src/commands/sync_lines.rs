@@ -1,4 +1,4 @@
-//! The sync lines of the directories that a run's logs go to, measured before and after it.
+//! The sync lines of the log directories of a run, measured before and after it.
 
 use super::probe;
 use crate::interrupt;
@@ -10,18 +10,18 @@ use syncline_probe::record::from_probe;
 use syncline_probe::{Plan, ProbeResult};
 use syncline_record::{DroppedSyncs, ProbeRecord, Record, SyncLine, Warning};
 
-/// Lines by directory, before and after.
+/// Sync lines by directory, before and after.
 pub(super) struct SyncLines {
     source: LineArg,
     given: Option<ProbeRecord>,
     before: BTreeMap<PathBuf, ProbeResult>,
     after: BTreeMap<PathBuf, ProbeResult>,
-    /// Why those directories could not be measured again: a server that was killed takes its own along.
+    /// Why directories could not be measured again: a killed server may have taken its own along.
     lost: BTreeMap<PathBuf, String>,
 }
 
 impl SyncLines {
-    /// Measures the lines of those log places, or reads the record that was named.
+    /// Measures the sync lines of the log directories, or reads the given record.
     pub(super) fn before(
         source: &LineArg,
         places: &[LogLocation],
@@ -49,7 +49,8 @@ impl SyncLines {
         Ok(lines)
     }
 
-    /// Measures the same lines again. A line that cannot be is said in the records: what ran is kept.
+    /// Measures the same sync lines again. If one cannot be measured, the records say so, and all results are
+    /// kept.
     pub(super) fn after(&mut self, bar: &Progress) {
         for (directory, before) in &self.before {
             match before.line.as_ref().map(|line| again(directory, line, bar)) {
@@ -60,7 +61,7 @@ impl SyncLines {
         }
     }
 
-    /// `line_max` of a log place, where it is known.
+    /// `line_max` of a log directory, if it is known.
     pub(super) fn line_max(&self, place: &LogLocation) -> Option<f64> {
         if let Some(probe) = &self.given {
             return probe.body.sync_line.line_max;
@@ -71,7 +72,7 @@ impl SyncLines {
         self.before.get(directory)?.line.as_ref()?.line_max
     }
 
-    /// The line of a log place, for a record, and what it has to warn of.
+    /// The sync line of a log directory, and a warning for the record.
     pub(super) fn of(&self, place: &LogLocation) -> (SyncLine, Option<Warning>) {
         if let Some(probe) = &self.given {
             return (SyncLine::between(probe, None), None);
@@ -89,7 +90,7 @@ impl SyncLines {
         (unknown, None)
     }
 
-    /// The estimated time of measuring those lines once, in tenths of a second.
+    /// The estimated time of measuring the sync lines once, in tenths of a second.
     pub(super) fn tenths_before(source: &LineArg, places: &[LogLocation]) -> u64 {
         match source {
             LineArg::Brief => probe::tenths(&Plan::line(), directories(places).len()),
@@ -97,7 +98,7 @@ impl SyncLines {
         }
     }
 
-    /// What the lines were measured for, in words, for the estimate: seconds before and after.
+    /// The estimated time of measuring the sync lines before and after a run, in seconds.
     pub(super) fn seconds(source: &LineArg, places: &[LogLocation]) -> f64 {
         let count = if *source == LineArg::Brief { directories(places).len() } else { 0 };
         let seconds = |plan: &Plan| plan.estimate(count).shortest_s;
@@ -111,7 +112,8 @@ impl std::fmt::Debug for SyncLines {
     }
 }
 
-/// What the kernel reports below a log that drops syncs; costs a few reads of `/proc` and `/sys`.
+/// Whether the file system or device below a log drops syncs, as the kernel reports it; a few reads of
+/// `/proc` and `/sys`.
 pub(super) fn dropped_syncs(place: &LogLocation) -> Option<DroppedSyncs> {
     let LogLocation::Directory(directory) = place else {
         return None;
@@ -120,7 +122,7 @@ pub(super) fn dropped_syncs(place: &LogLocation) -> Option<DroppedSyncs> {
     syncline_probe::inspect(Path::new("/"), &directory).dropped_syncs()
 }
 
-/// A line measured once more, in brief.
+/// Measures a sync line again, briefly.
 pub(super) fn again(
     directory: &Path,
     line: &syncline_probe::SyncLine,
@@ -132,17 +134,17 @@ pub(super) fn again(
     result.ok_or_else(|| CannotRun(format!("nothing was measured in {}", directory.display())))
 }
 
-/// What a record says of a line that was not measured again.
+/// The warning in a record whose sync line was not measured again.
 pub(super) fn not_again(why: &str) -> Warning {
     Warning {
         name: "line_not_measured_again".to_owned(),
         what: format!("the sync line was not measured again after the run: {why}"),
-        advice: "whether the disk kept its pace is not known; measure it alone: syncline probe DIR"
+        advice: "it is unknown whether the disk became slower or faster; measure it alone: syncline probe DIR"
             .to_owned(),
     }
 }
 
-/// The line between two probes of a directory.
+/// The sync line of a directory from the probes before and after a run.
 pub(super) fn between(before: &ProbeResult, after: Option<&ProbeResult>) -> SyncLine {
     let record = |result: &ProbeResult| {
         let identity = super::environment::identity("probe", 0);

@@ -1,21 +1,21 @@
-//! Bad input: one clear sentence, exit code 2, nothing lost, no half-written record.
+//! Bad input: a clear sentence, exit code 2, no data lost, no partial record.
 
-use crate::support::{ProgramOutput, folder, left_behind, program, quick_run, records, say};
+use crate::support::{ProgramOutput, folder, left_behind, program, quick_run, records, syncline};
 use std::path::Path;
 use std::process::Command;
 
-/// What is missing to whoever names a database behind JDBC and no more.
+/// What is missing if only a database behind JDBC is named.
 const JDBC_REFUSED: &str = if cfg!(feature = "jdbc") { "driver=JAR" } else { "--features jdbc" };
 
-fn refused(said: &ProgramOutput, words: &str) {
-    assert_eq!(said.code, 2, "{said:?}");
-    assert_eq!(said.out, "", "{said:?}");
-    assert!(said.err.contains(words), "{words}: {said:?}");
-    assert!(!said.err.contains("panicked"), "{said:?}");
+fn refused(result: &ProgramOutput, words: &str) {
+    assert_eq!(result.code, 2, "{result:?}");
+    assert_eq!(result.out, "", "{result:?}");
+    assert!(result.err.contains(words), "{words}: {result:?}");
+    assert!(!result.err.contains("panicked"), "{result:?}");
 }
 
 #[test]
-fn nonsense_is_refused_before_anything_is_written() {
+fn invalid_input_is_refused_before_anything_is_written() {
     for (line, words) in [
         ("run insert --on nosuchstore", "nosuchstore"),
         ("run insert --on sqlite:x?durability", "has no value"),
@@ -64,8 +64,8 @@ fn nonsense_is_refused_before_anything_is_written() {
         ("probe writetest -b 0", "-b"),
     ] {
         let folder = folder();
-        let said = say(folder.path(), line);
-        refused(&said, words);
+        let result = syncline(folder.path(), line);
+        refused(&result, words);
         assert_eq!(left_behind(folder.path()), Vec::<String>::new(), "{line}");
         assert_eq!(records(folder.path()).len(), 0, "{line}");
     }
@@ -84,16 +84,16 @@ fn neither_the_value_of_a_variable_nor_a_password_without_its_at_is_shown() {
     ] {
         let output =
             program(folder.path(), "observe --for 1s").arg(url).env("DBPW", value).output();
-        let said = ProgramOutput::of(output.unwrap());
-        refused(&said, "127.0.0.1:1");
+        let result = ProgramOutput::of(output.unwrap());
+        refused(&result, "127.0.0.1:1");
         for part in ["ss/w", "rd#", "x y$", "%41", "%23"] {
-            assert!(!said.err.contains(part), "{url}: {said:?}");
+            assert!(!result.err.contains(part), "{url}: {result:?}");
         }
     }
     for url in ["postgres://user:SeCrEt", "postgres:/u:SeCrEt@h", "mysql://u:SeCrEt/db"] {
-        let said = say(folder.path(), &format!("observe {url} --for 1s"));
-        refused(&said, "");
-        assert!(!said.err.contains("SeCrEt"), "{url}: {said:?}");
+        let result = syncline(folder.path(), &format!("observe {url} --for 1s"));
+        refused(&result, "");
+        assert!(!result.err.contains("SeCrEt"), "{url}: {result:?}");
     }
 }
 
@@ -102,30 +102,30 @@ fn a_file_of_another_program_is_neither_used_nor_changed() {
     let folder = folder();
     let path = folder.path().join("precious.db");
     std::fs::write(&path, "not a database").unwrap();
-    let said = quick_run(folder.path(), "--on sqlite:precious.db --transactions 1");
-    refused(&said, "precious.db");
+    let result = quick_run(folder.path(), "--on sqlite:precious.db --transactions 1");
+    refused(&result, "precious.db");
     assert_eq!(std::fs::read_to_string(&path).unwrap(), "not a database");
     assert_eq!(left_behind(folder.path()), ["precious.db"]);
-    // Before another target has run, too.
-    let said = quick_run(folder.path(), "--on null --on sqlite:precious.db --transactions 1");
-    refused(&said, "precious.db");
+    // Also before another target has run.
+    let result = quick_run(folder.path(), "--on null --on sqlite:precious.db --transactions 1");
+    refused(&result, "precious.db");
     assert_eq!(records(folder.path()).len(), 0);
-    let said = say(folder.path(), "show precious.db");
-    refused(&said, "precious.db");
-    let said = say(folder.path(), "probe writetest -f precious.db");
-    refused(&said, "precious.db");
+    let result = syncline(folder.path(), "show precious.db");
+    refused(&result, "precious.db");
+    let result = syncline(folder.path(), "probe writetest -f precious.db");
+    refused(&result, "precious.db");
     assert_eq!(std::fs::read_to_string(&path).unwrap(), "not a database");
 }
 
 #[test]
-fn a_folder_that_takes_no_records_is_said_before_the_run() {
+fn an_unusable_records_directory_is_reported_before_the_run() {
     let folder = folder();
     std::fs::write(folder.path().join("syncline-runs"), "a file in the way").unwrap();
-    let said = say(folder.path(), "probe .");
-    refused(&said, "syncline-runs");
+    let result = syncline(folder.path(), "probe .");
+    refused(&result, "syncline-runs");
 }
 
-/// A memory file system of that many KiB, gone when dropped; none where mounting is not allowed.
+/// A memory file system of a given size in KiB, unmounted when dropped; none if mounting is not allowed.
 struct SmallDisk<'a>(&'a Path);
 
 impl<'a> SmallDisk<'a> {
@@ -152,15 +152,15 @@ fn a_disk_that_fills_up_while_running_ends_the_run_with_what_was_measured() {
         println!("skipped: this user may not mount a small file system");
         return;
     };
-    let said = quick_run(folder.path(), "--on sqlite:small/x.db --duration 60s --json");
-    assert_eq!(said.code, 2, "{said:?}");
-    assert!(said.err.contains("full"), "{said:?}");
-    let record = said.json();
+    let result = quick_run(folder.path(), "--on sqlite:small/x.db --duration 60s --json");
+    assert_eq!(result.code, 2, "{result:?}");
+    assert!(result.err.contains("full"), "{result:?}");
+    let record = result.json();
     assert_eq!(record["stopped_by"], "failure");
     assert!(record["outcomes"]["committed"].as_u64().unwrap() > 0, "{record}");
     let files = records(folder.path());
     assert_eq!(files.len(), 1);
-    assert_eq!(say(folder.path(), &format!("show {}", files[0].display())).code, 0);
+    assert_eq!(syncline(folder.path(), &format!("show {}", files[0].display())).code, 0);
     assert_eq!(std::fs::read_dir(&small).unwrap().count(), 0, "the store is removed");
 }
 
@@ -174,20 +174,20 @@ fn records_on_a_full_disk_are_whole_or_absent() {
         return;
     };
     std::fs::write(small.join("filler"), vec![1; 12 << 10]).unwrap();
-    let said = say(
+    let result = syncline(
         folder.path(),
         "run insert --on null --transactions 100 --warm-up 0 --line none --runs small/runs --json",
     );
-    assert_eq!(said.code, 2, "{said:?}");
-    assert!(said.err.contains("small/runs"), "{said:?}");
+    assert_eq!(result.code, 2, "{result:?}");
+    assert!(result.err.contains("small/runs"), "{result:?}");
     for entry in std::fs::read_dir(small.join("runs")).into_iter().flatten() {
-        let shown = say(folder.path(), &format!("show {}", entry.unwrap().path().display()));
+        let shown = syncline(folder.path(), &format!("show {}", entry.unwrap().path().display()));
         assert_eq!(shown.code, 0, "what stands there is a record: {shown:?}");
     }
 }
 
 #[test]
-fn a_closed_pipe_is_no_error() {
+fn a_closed_pipe_is_not_an_error() {
     let folder = folder();
     let mut child = program(folder.path(), "manual")
         .stdout(std::process::Stdio::piped())
@@ -200,7 +200,7 @@ fn a_closed_pipe_is_no_error() {
 }
 
 #[test]
-fn nobody_who_reads_errors_is_no_error() {
+fn a_closed_standard_error_is_not_an_error() {
     let folder = folder();
     let (reader, writer) = std::io::pipe().unwrap();
     drop(reader);
@@ -210,16 +210,16 @@ fn nobody_who_reads_errors_is_no_error() {
 }
 
 #[test]
-fn a_result_that_cannot_be_printed_is_said() {
+fn a_result_that_cannot_be_printed_is_reported() {
     let folder = folder();
     let full = std::fs::File::create("/dev/full").unwrap();
     let output = program(folder.path(), "list targets").stdout(full).output();
-    let said = ProgramOutput::of(output.unwrap());
-    refused(&said, "standard output");
+    let result = ProgramOutput::of(output.unwrap());
+    refused(&result, "standard output");
 }
 
 #[test]
-fn names_that_are_no_text_are_names_all_the_same() {
+fn names_that_are_not_valid_text_are_accepted() {
     use std::os::unix::ffi::OsStrExt;
     let folder = folder();
     let name = std::ffi::OsStr::from_bytes(b"d\xff");
@@ -232,7 +232,7 @@ fn names_that_are_no_text_are_names_all_the_same() {
 }
 
 #[test]
-fn a_current_directory_that_is_gone_is_said() {
+fn a_missing_current_directory_is_reported() {
     let folder = folder();
     for verb in ["survey", "probe", "run insert --on engine", "verify durability engine"] {
         let line = format!(
@@ -244,11 +244,11 @@ fn a_current_directory_that_is_gone_is_said() {
             .current_dir(folder.path())
             .env("NO_COLOR", "1")
             .output();
-        let said = ProgramOutput::of(output.unwrap());
-        assert_eq!(said.code, 2, "{verb}: {said:?}");
-        let last = said.err.lines().last().unwrap_or_default();
-        // A sentence says what was looked for, and not only what the operating system answers.
-        assert!(last.starts_with("error: ") && !last.starts_with("error: No such"), "{said:?}");
-        assert!(!said.err.contains("panicked"), "{said:?}");
+        let result = ProgramOutput::of(output.unwrap());
+        assert_eq!(result.code, 2, "{verb}: {result:?}");
+        let last = result.err.lines().last().unwrap_or_default();
+        // The sentence names the missing directory, and not only the operating system's error.
+        assert!(last.starts_with("error: ") && !last.starts_with("error: No such"), "{result:?}");
+        assert!(!result.err.contains("panicked"), "{result:?}");
     }
 }

@@ -1,14 +1,15 @@
-//! Runs on a small file system in memory: the disk is never filled, and what keeps nothing is named.
+//! Runs on a small file system in memory: the disk is never filled, and a disk that keeps nothing is
+//! reported.
 //!
-//! A file system can be mounted by root, or in a user namespace of one's own; where neither is allowed the
-//! tests print why they are skipped.
+//! Mounting a file system requires root or a user namespace; where neither is available, the tests print why
+//! they are skipped.
 
-use crate::support::{ProgramOutput, agree, folder};
+use crate::support::{ProgramOutput, check_records, folder};
 use std::path::Path;
 use std::process::Command;
 
-/// Runs a line of the program in `DIR/small`, on a tmpfs of that size with that much written to it; none
-/// where a file system cannot be mounted.
+/// Runs a command line in `DIR/small`, on a tmpfs of the given size with the given amount written to it; none
+/// if a file system cannot be mounted.
 #[allow(clippy::print_stdout, reason = "a test that is skipped says so")]
 fn on_tmpfs(folder: &Path, size: &str, filled: &str, line: &str) -> Option<ProgramOutput> {
     let script = format!(
@@ -27,7 +28,7 @@ fn on_tmpfs(folder: &Path, size: &str, filled: &str, line: &str) -> Option<Progr
             }
         };
         if String::from_utf8_lossy(&output.stderr).contains("mounted") {
-            agree(folder);
+            check_records(folder);
             return Some(ProgramOutput::of(output));
         }
     }
@@ -39,18 +40,18 @@ fn on_tmpfs(folder: &Path, size: &str, filled: &str, line: &str) -> Option<Progr
 #[test]
 fn a_run_ends_before_it_fills_the_disk_and_keeps_what_it_measured() {
     let folder = folder();
-    // At a rate that leaves time between two readings of the free space, whatever else the machine does.
+    // At a rate that leaves time between two readings of the free space, however busy the machine is.
     let line = "run insert --on sqlite --commit-every 200 --clients 2 --rate 150 --duration 60s --warm-up 0s \
                 --line none --json";
-    let Some(said) = on_tmpfs(folder.path(), "40m", "20M", line) else {
+    let Some(result) = on_tmpfs(folder.path(), "40m", "20M", line) else {
         return;
     };
-    assert_eq!(said.code, 2, "{said:?}");
-    let record = said.json();
-    assert_eq!(record["stopped_by"], "disk space", "{said:?}");
+    assert_eq!(result.code, 2, "{result:?}");
+    let record = result.json();
+    assert_eq!(record["stopped_by"], "disk space", "{result:?}");
     let why = record["cut_short"].as_str().unwrap();
     assert!(why.contains("2 MiB in reserve"), "{why}");
-    assert!(said.err.contains(why), "{said:?}");
+    assert!(result.err.contains(why), "{result:?}");
     assert!(record["outcomes"]["committed"].as_u64().unwrap() > 0);
     assert_eq!(record["outcomes"]["failed"].as_u64(), Some(0));
     let space = &record["target"]["disk_space"][0];
@@ -62,26 +63,26 @@ fn a_run_ends_before_it_fills_the_disk_and_keeps_what_it_measured() {
 fn a_run_on_too_small_a_disk_is_refused_with_the_option_that_needs_less() {
     let folder = folder();
     let line = "run insert --on engine --duration 1s --line none";
-    let Some(said) = on_tmpfs(folder.path(), "64m", "0", line) else {
+    let Some(result) = on_tmpfs(folder.path(), "64m", "0", line) else {
         return;
     };
-    assert_eq!(said.code, 2, "{said:?}");
+    assert_eq!(result.code, 2, "{result:?}");
     for part in ["MiB are free", "segment_kib", "in reserve"] {
-        assert!(said.err.contains(part), "{said:?}");
+        assert!(result.err.contains(part), "{result:?}");
     }
 }
 
 // B.F5
 #[test]
-fn a_run_on_a_disk_that_keeps_nothing_says_so_in_its_durability_and_as_a_warning() {
+fn a_run_on_a_disk_that_keeps_nothing_reports_it_as_durability_and_warning() {
     let folder = folder();
     let line =
         "run insert --on sqlite --clients 1 --duration 300ms --warm-up 0s --line none --json";
-    let Some(said) = on_tmpfs(folder.path(), "256m", "0", line) else {
+    let Some(result) = on_tmpfs(folder.path(), "256m", "0", line) else {
         return;
     };
-    assert_eq!(said.code, 0, "{said:?}");
-    let record = said.json();
+    assert_eq!(result.code, 0, "{result:?}");
+    let record = result.json();
     let why = record["target"]["disk_drops_syncs"].as_str().unwrap();
     assert!(why.contains("tmpfs"), "{why}");
     let warnings = record["warnings"].as_array().unwrap();
@@ -92,20 +93,19 @@ fn a_run_on_a_disk_that_keeps_nothing_says_so_in_its_durability_and_as_a_warning
 
 // B.F15
 #[test]
-fn a_small_volume_has_a_line_and_the_estimate_is_of_the_space_that_it_gives() {
+fn a_small_volume_has_a_sync_line_and_an_estimate_within_its_space() {
     let folder = folder();
-    let Some(said) = on_tmpfs(folder.path(), "64m", "14M", "probe .") else {
+    let Some(result) = on_tmpfs(folder.path(), "64m", "14M", "probe .") else {
         return;
     };
-    // A tmpfs keeps nothing, which is the verdict; its line is there all the same.
-    assert_eq!(said.code, 1, "{said:?}");
-    assert!(said.out.contains("syncs one at a time"), "{said:?}");
-    assert!(said.err.contains("24 MiB of space used meanwhile"), "{said:?}");
-    assert!(said.out.contains("the written file has 6 MiB"), "{said:?}");
+    // A tmpfs keeps nothing, which is the verdict; its sync line is still measured.
+    assert_eq!(result.code, 1, "{result:?}");
+    assert!(result.out.contains("syncs one at a time"), "{result:?}");
+    assert!(result.err.contains("24 MiB of space used temporarily"), "{result:?}");
+    assert!(result.out.contains("the written file has 6 MiB"), "{result:?}");
 }
 
-/// Runs a line of the program on an ext4 in a file, mounted with those options; none where that is not
-/// allowed.
+/// Runs a command line on an ext4 in a file, mounted with the given options; none if that is not allowed.
 #[allow(clippy::print_stdout, reason = "a test that is skipped says so")]
 fn on_ext4(folder: &Path, options: &str, line: &str) -> Option<ProgramOutput> {
     let script = format!(
@@ -133,10 +133,10 @@ fn on_ext4(folder: &Path, options: &str, line: &str) -> Option<ProgramOutput> {
 #[test]
 fn on_a_file_system_without_direct_io_no_row_is_the_page_cache() {
     let folder = folder();
-    let Some(said) = on_ext4(folder.path(), "data=journal", "probe . --json") else {
+    let Some(result) = on_ext4(folder.path(), "data=journal", "probe . --json") else {
         return;
     };
-    let record = said.json();
+    let record = result.json();
     assert!(record["plain_write"].is_null(), "{record}");
     for row in ["reads", "sequential"] {
         for one in record[row].as_array().unwrap() {

@@ -1,8 +1,8 @@
-//! Help, lists, the model, the manual page and completions.
+//! Help, lists, the disk model, manual pages and completions.
 
-use crate::support::{folder, say};
+use crate::support::{folder, syncline};
 
-/// Every command that has a help of its own, of `run` two workloads.
+/// Every command with its own help; two workloads of `run`.
 const VERBS: &[&str] = &[
     "",
     "survey",
@@ -34,19 +34,19 @@ const VERBS: &[&str] = &[
 fn every_help_ends_with_two_examples() {
     let folder = folder();
     for verb in VERBS {
-        let said = say(folder.path(), &format!("{verb} --help"));
-        assert_eq!(said.code, 0, "{verb}: {said:?}");
+        let result = syncline(folder.path(), &format!("{verb} --help"));
+        assert_eq!(result.code, 0, "{verb}: {result:?}");
         // At the end, where a terminal still shows them.
-        let mut lines = said.out.trim_end().lines();
+        let mut lines = result.out.trim_end().lines();
         let heading = lines.by_ref().find(|line| *line == "Examples:");
-        assert!(heading.is_some(), "{verb}: {said:?}");
+        assert!(heading.is_some(), "{verb}: {result:?}");
         let examples: Vec<&str> = lines.collect();
         assert!(
             examples.iter().all(|line| line.starts_with("  syncline ")),
             "{verb}: {examples:?}"
         );
-        assert!(examples.len() >= 2, "{verb}: {said:?}");
-        // An example that a terminal breaks cannot be copied.
+        assert!(examples.len() >= 2, "{verb}: {result:?}");
+        // A wrapped example could not be copied.
         assert!(examples.iter().all(|line| line.len() <= 80), "{verb}: {examples:?}");
     }
 }
@@ -54,13 +54,13 @@ fn every_help_ends_with_two_examples() {
 #[test]
 fn the_model_gives_the_article_s_figures() {
     let folder = folder();
-    let said = say(folder.path(), "model seek=8.8ms,rpm=7200,transfer=96.4MB/s,block=16k");
-    assert_eq!(said.code, 0);
-    assert!(said.out.contains("13.14 ms") && said.out.contains("76.1/s"), "{said:?}");
+    let result = syncline(folder.path(), "model seek=8.8ms,rpm=7200,transfer=96.4MB/s,block=16k");
+    assert_eq!(result.code, 0);
+    assert!(result.out.contains("13.14 ms") && result.out.contains("76.1/s"), "{result:?}");
 }
 
 #[test]
-fn lists_name_what_there_is() {
+fn lists_name_their_entries() {
     let folder = folder();
     for (what, words) in [
         ("targets", &["null", "sqlite", "engine", "durability"][..]),
@@ -68,20 +68,20 @@ fn lists_name_what_there_is() {
         ("meters", &["sync calls", "flushes"]),
         ("runs", &["no records"]),
     ] {
-        let said = say(folder.path(), &format!("list {what}"));
-        assert_eq!(said.code, 0);
-        assert!(words.iter().all(|word| said.out.contains(word)), "{what}: {said:?}");
-        let long: Vec<&str> = said.out.lines().filter(|line| line.len() > 100).collect();
+        let result = syncline(folder.path(), &format!("list {what}"));
+        assert_eq!(result.code, 0);
+        assert!(words.iter().all(|word| result.out.contains(word)), "{what}: {result:?}");
+        let long: Vec<&str> = result.out.lines().filter(|line| line.len() > 100).collect();
         assert_eq!(long, Vec::<&str>::new(), "{what}");
     }
 }
 
 // Section 5 of the users' page
 #[test]
-fn no_help_prints_a_word_that_only_this_project_knows() {
+fn no_help_text_contains_a_private_word() {
     let folder = folder();
     for verb in VERBS {
-        let text = say(folder.path(), &format!("{verb} --help")).out.to_lowercase();
+        let text = syncline(folder.path(), &format!("{verb} --help")).out.to_lowercase();
         let words: Vec<&str> = text.split(|sign: char| !sign.is_alphanumeric()).collect();
         for word in [
             "look",
@@ -104,7 +104,7 @@ fn no_help_prints_a_word_that_only_this_project_knows() {
     }
 }
 
-// Section 5 of the users' page: old names of flags stay as hidden aliases.
+// Section 5 of the users' page: old option names stay as hidden aliases.
 #[test]
 fn renamed_flags_keep_their_old_names_and_help_shows_the_new_ones() {
     let folder = folder();
@@ -117,30 +117,30 @@ fn renamed_flags_keep_their_old_names_and_help_shows_the_new_ones() {
         ("survey --slices 0", "--repeat"),
         ("survey --slice 0", "--duration"),
     ] {
-        let said = say(folder.path(), line);
-        assert_eq!(said.code, 2, "{line}: {said:?}");
-        assert!(said.err.contains(new), "{line}: {said:?}");
-        assert!(!said.err.contains("unexpected"), "{line}: {said:?}");
+        let result = syncline(folder.path(), line);
+        assert_eq!(result.code, 2, "{line}: {result:?}");
+        assert!(result.err.contains(new), "{line}: {result:?}");
+        assert!(!result.err.contains("unexpected"), "{line}: {result:?}");
     }
 }
 
 #[test]
-fn the_flags_of_a_run_stand_in_groups() {
+fn the_options_of_a_run_are_in_groups() {
     let folder = folder();
-    let said = say(folder.path(), "run tpcc --help");
+    let result = syncline(folder.path(), "run tpcc --help");
     let headings = ["Options of the workload:", "Targets:", "Load:", "Repetition:"];
-    let places = headings.map(|heading| said.out.find(heading).expect(heading));
-    assert!(places.is_sorted(), "{said:?}");
+    let places = headings.map(|heading| result.out.find(heading).expect(heading));
+    assert!(places.is_sorted(), "{result:?}");
 }
 
 #[test]
-fn manual_and_completions_know_the_verbs() {
+fn manual_and_completions_contain_the_commands() {
     let folder = folder();
     for line in ["manual", "completions bash", "completions zsh", "completions fish"] {
-        let said = say(folder.path(), line);
-        assert_eq!(said.code, 0);
+        let result = syncline(folder.path(), line);
+        assert_eq!(result.code, 0);
         for verb in ["survey", "probe", "compare", "clients"] {
-            assert!(said.out.contains(verb), "{line} lacks {verb}");
+            assert!(result.out.contains(verb), "{line} lacks {verb}");
         }
     }
 }
@@ -159,8 +159,8 @@ fn references(page: &str) -> Vec<String> {
 #[test]
 fn every_verb_has_a_manual_page_and_every_page_referred_to_exists() {
     let folder = folder();
-    let said = say(folder.path(), "manual --to man");
-    assert_eq!(said.code, 0, "{said:?}");
+    let result = syncline(folder.path(), "manual --to man");
+    assert_eq!(result.code, 0, "{result:?}");
     let files = std::fs::read_dir(folder.path().join("man")).unwrap();
     let pages: std::collections::BTreeMap<String, String> = files
         .map(|file| {
@@ -199,9 +199,9 @@ fn every_verb_has_a_manual_page_and_every_page_referred_to_exists() {
         }
     }
     assert!(referred > 20, "{referred}");
-    let one = say(folder.path(), "manual run insert");
+    let one = syncline(folder.path(), "manual run insert");
     assert_eq!(one.out, pages["syncline-run-insert"]);
-    let none = say(folder.path(), "manual nothing");
+    let none = syncline(folder.path(), "manual nothing");
     assert_eq!((none.code, none.out.as_str()), (2, ""), "{none:?}");
 }
 
@@ -209,8 +209,8 @@ fn every_verb_has_a_manual_page_and_every_page_referred_to_exists() {
 #[test]
 fn the_help_of_the_program_groups_its_verbs() {
     let folder = folder();
-    let said = say(folder.path(), "--help");
+    let result = syncline(folder.path(), "--help");
     let groups = ["Measure:", "Verify:", "Read results:", "Commands of other tools:", "Shell:"];
-    let places = groups.map(|group| said.out.find(group).expect(group));
-    assert!(places.is_sorted(), "{said:?}");
+    let places = groups.map(|group| result.out.find(group).expect(group));
+    assert!(places.is_sorted(), "{result:?}");
 }

@@ -1,20 +1,20 @@
-//! Ctrl-C: ends cleanly with what was measured, and leaves nothing behind.
+//! Ctrl-C: the program ends cleanly with its results so far, and leaves nothing behind.
 
-use crate::support::{ProgramOutput, folder, interrupt, left_behind, records, say, start};
+use crate::support::{ProgramOutput, folder, interrupt, left_behind, records, start, syncline};
 use std::io::Write;
 use std::net::TcpListener;
 use std::path::Path;
 use std::sync::mpsc;
 use std::time::Duration;
 
-/// Waits until something named like that stands in the folder.
+/// Waits until the directory contains a name with `part` in it.
 fn wait_for(folder: &Path, part: &str) {
     while !left_behind(folder).iter().any(|name| name.contains(part)) {
         std::thread::yield_now();
     }
 }
 
-/// Starts the program, and interrupts it as soon as something named like that stands in the folder.
+/// Starts the program, and interrupts it once the directory contains a name with `part` in it.
 fn interrupted(folder: &Path, line: &str, part: &str) -> ProgramOutput {
     let child = start(folder, line);
     wait_for(folder, part);
@@ -25,16 +25,16 @@ fn interrupted(folder: &Path, line: &str, part: &str) -> ProgramOutput {
 #[test]
 fn a_probe_that_is_stopped_removes_its_files_and_keeps_its_record() {
     let folder = folder();
-    let said = interrupted(folder.path(), "probe .", ".syncline-probe");
-    assert_eq!(said.code, 2, "{said:?}");
+    let result = interrupted(folder.path(), "probe .", ".syncline-probe");
+    assert_eq!(result.code, 2, "{result:?}");
     assert_eq!(left_behind(folder.path()), Vec::<String>::new());
     let files = records(folder.path());
     assert_eq!(files.len(), 1);
-    assert_eq!(say(folder.path(), &format!("show {}", files[0].display())).code, 0);
+    assert_eq!(syncline(folder.path(), &format!("show {}", files[0].display())).code, 0);
 }
 
 #[test]
-fn a_run_that_is_stopped_tells_what_it_measured() {
+fn a_stopped_run_reports_its_results_so_far() {
     let folder = folder();
     let line = "run insert --on sqlite --duration 60s --warm-up 0 --line none --json";
     let child = start(folder.path(), line);
@@ -50,32 +50,32 @@ fn a_run_that_is_stopped_tells_what_it_measured() {
         std::thread::yield_now();
     }
     interrupt(&child);
-    let said = ProgramOutput::after(child);
-    let record = said.json();
+    let result = ProgramOutput::after(child);
+    let record = result.json();
     assert_eq!(record["stopped_by"], "asked to stop", "{record}");
     assert!(record["outcomes"]["committed"].as_u64().unwrap() > 0);
     assert!(record["checks"].as_array().unwrap().iter().all(|check| check["outcome"] == "held"));
     assert_eq!(left_behind(folder.path()), Vec::<String>::new());
-    assert_eq!(said.code, 2, "not all that was asked for was done: {said:?}");
+    assert_eq!(result.code, 2, "the run was not completed: {result:?}");
 }
 
 #[test]
-fn a_run_that_is_stopped_before_its_load_says_so() {
+fn a_run_stopped_before_its_load_reports_it() {
     let folder = folder();
-    let said =
+    let result =
         interrupted(folder.path(), "run insert --on sqlite --duration 60s", ".syncline-probe");
-    assert_eq!((said.code, said.out.as_str()), (2, ""), "{said:?}");
-    assert!(said.err.contains("stopped before anything"), "{said:?}");
+    assert_eq!((result.code, result.out.as_str()), (2, ""), "{result:?}");
+    assert!(result.err.contains("stopped before the measurement"), "{result:?}");
     assert_eq!(left_behind(folder.path()), Vec::<String>::new());
     assert_eq!(records(folder.path()).len(), 0);
 }
 
 #[test]
-fn schedules_that_are_stopped_leave_no_store_behind() {
+fn stopped_schedules_leave_no_store_behind() {
     let folder = folder();
-    let said = interrupted(folder.path(), "verify isolation sqlite", ".syncline-sqlite");
-    assert_eq!((said.code, said.out.as_str()), (2, ""), "{said:?}");
-    assert!(said.err.contains("stopped before"), "{said:?}");
+    let result = interrupted(folder.path(), "verify isolation sqlite", ".syncline-sqlite");
+    assert_eq!((result.code, result.out.as_str()), (2, ""), "{result:?}");
+    assert!(result.err.contains("stopped before"), "{result:?}");
     assert_eq!(left_behind(folder.path()), Vec::<String>::new());
 }
 
@@ -92,7 +92,7 @@ fn a_second_signal_ends_at_once_and_still_removes_the_probe_s_files() {
 }
 
 #[test]
-fn a_load_that_was_killed_is_refused_by_the_next_run_which_says_what_to_do() {
+fn the_next_run_refuses_a_killed_load_with_advice() {
     let folder = folder();
     let run = |rows: u64| {
         format!(
@@ -102,7 +102,7 @@ fn a_load_that_was_killed_is_refused_by_the_next_run_which_says_what_to_do() {
     };
     let mut child = start(folder.path(), &run(2_000_000));
     let log = folder.path().join("kept.db-wal");
-    // Until tables are there and rows come.
+    // Until tables exist and rows arrive.
     while std::fs::metadata(&log).map_or(0, |log| log.len()) < 1 << 20 {
         assert!(child.try_wait().unwrap().is_none(), "it loads for long");
         std::thread::yield_now();
@@ -110,20 +110,20 @@ fn a_load_that_was_killed_is_refused_by_the_next_run_which_says_what_to_do() {
     child.kill().unwrap();
     child.wait().unwrap();
     for _ in 0..2 {
-        let said = say(folder.path(), &run(2_000_000));
-        assert_eq!(said.code, 2, "{said:?}");
+        let result = syncline(folder.path(), &run(2_000_000));
+        assert_eq!(result.code, 2, "{result:?}");
         let why = "its rows were not loaded to the end; remove it";
-        assert!(said.err.contains(why), "{said:?}");
+        assert!(result.err.contains(why), "{result:?}");
     }
     for name in left_behind(folder.path()) {
         std::fs::remove_file(folder.path().join(name)).unwrap();
     }
-    assert_eq!(say(folder.path(), &run(100)).code, 0, "the place is free");
+    assert_eq!(syncline(folder.path(), &run(100)).code, 0, "the place is free");
 }
 
-/// f16: a load that adds a part and is killed leaves rows that nothing starts from.
+/// f16: a killed load of a part leaves rows that no run uses.
 #[test]
-fn a_part_that_was_not_loaded_to_its_end_is_refused() {
+fn a_partially_loaded_part_is_refused() {
     let folder = folder();
     let load = |first: u64, count: u64| {
         format!(
@@ -131,8 +131,8 @@ fn a_part_that_was_not_loaded_to_its_end_is_refused() {
              --on sqlite:kept.db?durability=os"
         )
     };
-    let said = say(folder.path(), &load(0, 100));
-    assert_eq!(said.code, 0, "{said:?}");
+    let result = syncline(folder.path(), &load(0, 100));
+    assert_eq!(result.code, 0, "{result:?}");
     let mut child = start(folder.path(), &load(100, 1_900_000));
     let log = folder.path().join("kept.db-wal");
     while std::fs::metadata(&log).map_or(0, |log| log.len()) < 1 << 20 {
@@ -144,16 +144,17 @@ fn a_part_that_was_not_loaded_to_its_end_is_refused() {
     let run = "ycsb run -p recordcount=2000000 -p fieldcount=1 -p operationcount=1 --line none \
                --on sqlite:kept.db?durability=os";
     for line in [&load(100, 1_900_000), &load(0, 100), run] {
-        let said = say(folder.path(), line);
-        assert_eq!(said.code, 2, "{line}: {said:?}");
-        assert!(!said.out.contains("Return=OK"), "{line}: {said:?}");
+        let result = syncline(folder.path(), line);
+        assert_eq!(result.code, 2, "{line}: {result:?}");
+        assert!(!result.out.contains("Return=OK"), "{line}: {result:?}");
     }
-    let said = say(folder.path(), &load(100, 1_900_000));
+    let result = syncline(folder.path(), &load(100, 1_900_000));
     let why = "has not ended, so their content is unknown; remove it";
-    assert!(said.err.contains(why), "{said:?}");
+    assert!(result.err.contains(why), "{result:?}");
 }
 
-/// A port at which a server accepts and says `words` to each connection, then nothing; told of each one.
+/// A port on which a server sends `words` to each connection and then nothing; the receiver counts
+/// connections.
 fn silent_server(words: &'static [u8]) -> (u16, mpsc::Receiver<()>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
@@ -172,42 +173,42 @@ fn silent_server(words: &'static [u8]) -> (u16, mpsc::Receiver<()>) {
     (port, accepted)
 }
 
-/// How long the program may take to come to the server: a JVM may have to start.
-const MEETS_WITHIN: Duration = Duration::from_secs(30);
-/// One Ctrl-C ends a wait within half a second, and the program within two. This is longer only for a machine
-/// that is busy, and far shorter than the waits themselves.
+/// How long the program may take to connect to the server: a JVM may have to start.
+const CONNECTS_WITHIN: Duration = Duration::from_secs(30);
+/// One Ctrl-C ends a wait within half a second, and the program within two. The limit allows for a busy
+/// machine, but is far shorter than the waits themselves.
 const ENDS_WITHIN: Duration = Duration::from_secs(4);
 
-/// Starts the program on a server that says `words` and then nothing, and ends it by one Ctrl-C.
+/// Starts the program on a server that sends `words` and then nothing, and ends it with one Ctrl-C.
 fn ends_by_one_ctrl_c(folder: &Path, verb: &str, url: &str, words: &'static [u8]) {
-    const LOOKS_EVERY: Duration = Duration::from_millis(5);
+    const POLL_INTERVAL: Duration = Duration::from_millis(5);
     let (port, accepted) = silent_server(words);
     let line = verb.replace("URL", &url.replace("PORT", &port.to_string()));
     let mut child = start(folder, &line);
-    accepted.recv_timeout(MEETS_WITHIN).unwrap();
+    accepted.recv_timeout(CONNECTS_WITHIN).unwrap();
     interrupt(&child);
-    for _ in 0..ENDS_WITHIN.as_millis() / LOOKS_EVERY.as_millis() {
+    for _ in 0..ENDS_WITHIN.as_millis() / POLL_INTERVAL.as_millis() {
         if child.try_wait().unwrap().is_some() {
             break;
         }
-        std::thread::sleep(LOOKS_EVERY);
+        std::thread::sleep(POLL_INTERVAL);
     }
     if child.try_wait().unwrap().is_none() {
         child.kill().unwrap();
-        let said = ProgramOutput::after(child);
-        panic!("{line} is there after {ENDS_WITHIN:?}: {said:?}");
+        let result = ProgramOutput::after(child);
+        panic!("{line} is there after {ENDS_WITHIN:?}: {result:?}");
     }
-    let said = ProgramOutput::after(child);
-    assert_eq!(said.code, 2, "{line}: {said:?}");
+    let result = ProgramOutput::after(child);
+    assert_eq!(result.code, 2, "{line}: {result:?}");
     let stopped = ["interrupted", "asked to stop"];
-    assert!(stopped.iter().any(|one| said.err.contains(one)), "{line}: {said:?}");
+    assert!(stopped.iter().any(|one| result.err.contains(one)), "{line}: {result:?}");
 }
 
 // A.E6, B.F7
 #[test]
-fn one_ctrl_c_ends_a_wait_for_a_server_that_is_silent() {
+fn one_ctrl_c_ends_a_wait_for_a_silent_server() {
     let folder = folder();
-    // Ready for a question: an authentication that succeeds, and readiness.
+    // Ready for a query: a successful authentication, and ReadyForQuery.
     let ready: &[u8] = b"R\0\0\0\x08\0\0\0\0Z\0\0\0\x05I";
     for (url, words) in [
         ("redis://127.0.0.1:PORT/?connect_timeout_ms=3600000", &b""[..]),
@@ -223,10 +224,10 @@ fn one_ctrl_c_ends_a_wait_for_a_server_that_is_silent() {
     assert_eq!(left_behind(folder.path()), Vec::<String>::new());
 }
 
-/// A.E6: a driver's own sockets wait in a JVM, which nothing of ours can wake.
+/// A.E6: a JDBC driver's own sockets wait in a JVM, which this program cannot interrupt.
 #[cfg(feature = "jdbc")]
 #[test]
-fn one_ctrl_c_ends_a_wait_for_a_server_that_is_silent_behind_jdbc() {
+fn one_ctrl_c_ends_a_wait_for_a_silent_server_behind_jdbc() {
     let folder = folder();
     let drivers = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().unwrap().join("jdbc-drivers");
     let jar = |name: &str| {
@@ -238,7 +239,7 @@ fn one_ctrl_c_ends_a_wait_for_a_server_that_is_silent_behind_jdbc() {
         let found = found.unwrap_or_else(|| panic!("no {name}: run scripts/fetch-jdbc-drivers"));
         found.display().to_string()
     };
-    // Let in, then asked something: the driver's own deadline is none.
+    // Logged in, then waiting for an answer: the driver itself has no deadline.
     let ready: &[u8] = b"R\0\0\0\x08\0\0\0\0S\0\0\0\x19client_encoding\0UTF8\0\
         S\0\0\0\x18server_version\x0015.1\0Z\0\0\0\x05I";
     let postgres = format!(

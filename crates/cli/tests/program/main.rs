@@ -1,4 +1,4 @@
-//! The real binary: what it prints, what it leaves behind, how it ends.
+//! Tests of the program itself: what it prints, what it leaves behind, and how it ends.
 
 #![allow(clippy::unwrap_used, reason = "what fails here fails the test that called it")]
 

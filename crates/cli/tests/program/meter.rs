@@ -1,6 +1,6 @@
-//! Metered runs: what is printed, what the record holds, what stands beside it and folds again.
+//! Profiled runs: their output, their records, and the stacks next to a record, which can be folded again.
 
-use crate::support::{folder, left_behind, program, quick_run, records, say};
+use crate::support::{folder, left_behind, program, quick_run, records, syncline};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fs;
@@ -8,7 +8,7 @@ use std::path::Path;
 
 const TARGETS: [&str; 2] = ["engine", "sqlite"];
 
-/// The rows of every metric that could be split, with the metric's name.
+/// The rows of every metric with a distribution, with the metric's name.
 fn rows<'r>(cost: &'r Value, view: &str) -> Vec<(&'r str, &'r Vec<Value>)> {
     let metrics = cost["metrics"].as_array().unwrap().iter();
     let split = metrics.filter(|metric| metric["how"] != "not attributable");
@@ -25,15 +25,15 @@ fn a_metered_run_prints_the_table_and_records_its_cost() {
     for target in TARGETS {
         let folder = folder();
         let line = format!("--on {target} --clients 2 --duration 400ms --meter");
-        let said = quick_run(folder.path(), &line);
-        assert_eq!(said.code, 0, "{target}: {said:?}");
+        let result = quick_run(folder.path(), &line);
+        assert_eq!(result.code, 0, "{target}: {result:?}");
         for wanted in ["Cost of a transaction by module", "Measurement methods"] {
-            assert!(said.out.contains(wanted), "{target}: {}", said.out);
+            assert!(result.out.contains(wanted), "{target}: {}", result.out);
         }
-        let unknown = said.out.lines().any(|line| line.starts_with("  unknown "));
-        assert!(unknown, "{target}: {}", said.out);
+        let unknown = result.out.lines().any(|line| line.starts_with("  unknown "));
+        assert!(unknown, "{target}: {}", result.out);
         let path = records(folder.path()).remove(0);
-        let shown = say(folder.path(), &format!("show --json {}", path.display()));
+        let shown = syncline(folder.path(), &format!("show --json {}", path.display()));
         let record = shown.json();
         let cost = &record["cost"];
         assert!(cost["commits"].as_u64().unwrap() > 0, "{target}: {cost}");
@@ -65,7 +65,7 @@ fn shares_of_each_metric_and_class_of_threads_add_up_and_unknown_is_a_row() {
 }
 
 #[test]
-fn stacks_stand_beside_the_record_and_fold_again() {
+fn stacks_are_next_to_the_record_and_can_be_folded_again() {
     for target in TARGETS {
         let folder = folder();
         let line = format!("--on {target} --duration 400ms --meter --json");
@@ -75,11 +75,11 @@ fn stacks_stand_beside_the_record_and_fold_again() {
         let name = stacks.file_name().and_then(|name| name.to_str());
         assert_eq!(record["cost"]["stacks"].as_str(), name, "{target}");
         assert!(stacks.exists(), "{target}");
-        let listed = say(folder.path(), "list runs");
+        let listed = syncline(folder.path(), "list runs");
         assert!(!listed.out.contains("left out"), "{}", listed.out);
         let nothing = folder.path().join("nothing.toml");
         fs::write(&nothing, "product = \"nothing known\"\n").unwrap();
-        let again = say(
+        let again = syncline(
             folder.path(),
             &format!("show --json --map {} {}", nothing.display(), path.display()),
         );
@@ -95,54 +95,58 @@ fn stacks_stand_beside_the_record_and_fold_again() {
         for ((metric, old), (_, new)) in old.into_iter().zip(new) {
             assert_eq!(amount(old), amount(new), "{target}: {metric}");
         }
-        let shared = say(folder.path(), &format!("show --share --json {}", path.display()));
+        let shared = syncline(folder.path(), &format!("show --share --json {}", path.display()));
         assert!(shared.json()["cost"]["stacks"].is_null(), "{target}");
         assert!(shared.err.contains("stacks are left out"), "{}", shared.err);
     }
 }
 
 #[test]
-fn what_cannot_be_folded_is_refused_with_a_sentence() {
+fn runs_without_stacks_and_bad_maps_are_refused() {
     let folder = folder();
-    let said = quick_run(folder.path(), "--on null --transactions 100");
-    assert_eq!(said.code, 0, "{said:?}");
+    let result = quick_run(folder.path(), "--on null --transactions 100");
+    assert_eq!(result.code, 0, "{result:?}");
     let path = records(folder.path()).remove(0);
     let path = path.display();
-    let said = say(folder.path(), &format!("show --functions cpu {path}"));
-    assert_eq!(said.code, 2, "{said:?}");
-    assert!(said.err.contains("was not metered"), "{}", said.err);
+    let result = syncline(folder.path(), &format!("show --functions cpu {path}"));
+    assert_eq!(result.code, 2, "{result:?}");
+    assert!(result.err.contains("was not profiled"), "{}", result.err);
     let bad = folder.path().join("bad.toml");
     fs::write(&bad, "product = \"x\"\n[[module]]\nname = \"engine room\"\nmatch = []\n").unwrap();
-    let said = say(folder.path(), &format!("show --map {} {path}", bad.display()));
-    assert_eq!(said.code, 2, "{said:?}");
-    assert!(said.err.contains("line 3") && said.err.contains("is not a module"), "{}", said.err);
-    let said = say(folder.path(), &format!("show --threads postgres* {path}"));
-    assert_eq!(said.code, 2, "{said:?}");
+    let result = syncline(folder.path(), &format!("show --map {} {path}", bad.display()));
+    assert_eq!(result.code, 2, "{result:?}");
+    assert!(
+        result.err.contains("line 3") && result.err.contains("is not a module"),
+        "{}",
+        result.err
+    );
+    let result = syncline(folder.path(), &format!("show --threads postgres* {path}"));
+    assert_eq!(result.code, 2, "{result:?}");
     let alone = quick_run(folder.path(), "--on null --transactions 1 --map x.toml");
-    assert_eq!(alone.code, 2, "a map asks for --meter: {alone:?}");
+    assert_eq!(alone.code, 2, "a map requires --meter: {alone:?}");
 }
 
 #[test]
 fn functions_and_stacks_are_printed_for_people_and_programs() {
     let folder = folder();
-    let said = quick_run(folder.path(), "--on engine --clients 2 --duration 900ms --meter");
-    assert_eq!(said.code, 0, "{said:?}");
+    let result = quick_run(folder.path(), "--on engine --clients 2 --duration 900ms --meter");
+    assert_eq!(result.code, 0, "{result:?}");
     let path = records(folder.path()).remove(0);
     let path = path.display();
-    let functions = say(folder.path(), &format!("show --functions cpu --top 5 {path}"));
+    let functions = syncline(folder.path(), &format!("show --functions cpu --top 5 {path}"));
     assert_eq!(functions.code, 0, "{functions:?}");
     assert!(functions.out.contains("functions by processor time"), "{}", functions.out);
     let mut pprof = program(folder.path(), &format!("show --stacks pprof {path}"));
     let pprof = pprof.output().unwrap().stdout;
     assert!(pprof.starts_with(&[0x1f, 0x8b]), "pprof reads gzip");
-    let page = say(folder.path(), &format!("show --html report.html {path}"));
+    let page = syncline(folder.path(), &format!("show --html report.html {path}"));
     assert_eq!(page.code, 0, "{page:?}");
     let page = fs::read_to_string(folder.path().join("report.html")).unwrap();
     assert!(page.contains("Where the time goes"));
 }
 
 #[test]
-fn what_a_view_cannot_choose_is_refused() {
+fn unsupported_view_options_are_refused() {
     let folder = folder();
     for line in [
         "show --html a.html --view behalf r.jsonl",
@@ -155,52 +159,52 @@ fn what_a_view_cannot_choose_is_refused() {
         "show --statements --threads all r.jsonl",
         "show --functions cpu --share r.jsonl",
     ] {
-        let said = say(folder.path(), line);
-        assert_eq!(said.code, 2, "{line}: {said:?}");
-        assert!(said.err.contains("cannot be used with"), "{line}: {}", said.err);
+        let result = syncline(folder.path(), line);
+        assert_eq!(result.code, 2, "{line}: {result:?}");
+        assert!(result.err.contains("cannot be used with"), "{line}: {}", result.err);
     }
-    let said = say(folder.path(), "show --top 3 r.jsonl");
-    assert_eq!(said.code, 2, "{said:?}");
-    assert!(said.err.contains("--functions"), "{}", said.err);
+    let result = syncline(folder.path(), "show --top 3 r.jsonl");
+    assert_eq!(result.code, 2, "{result:?}");
+    assert!(result.err.contains("--functions"), "{}", result.err);
 }
 
 #[test]
-fn a_page_whose_stacks_are_damaged_says_so() {
+fn a_page_reports_damaged_stacks() {
     let folder = folder();
-    let said = quick_run(folder.path(), "--on engine --transactions 200 --meter");
-    assert_eq!(said.code, 0, "{said:?}");
+    let result = quick_run(folder.path(), "--on engine --transactions 200 --meter");
+    assert_eq!(result.code, 0, "{result:?}");
     let path = records(folder.path()).remove(0);
     let page = format!("show --html page.html {}", path.display());
-    let whole = say(folder.path(), &page);
-    assert!(!whole.err.contains("no drawing"), "{}", whole.err);
+    let whole = syncline(folder.path(), &page);
+    assert!(!whole.err.contains("no flame graph"), "{}", whole.err);
     fs::write(path.with_extension("stacks"), "{\"head\":").unwrap();
-    let damaged = say(folder.path(), &page);
+    let damaged = syncline(folder.path(), &page);
     assert_eq!(damaged.code, 0, "{damaged:?}");
-    for wanted in ["no drawing of stacks", "line 1", "wrote page.html"] {
+    for wanted in ["no flame graph", "line 1", "wrote page.html"] {
         assert!(damaged.err.contains(wanted), "{wanted}: {}", damaged.err);
     }
 }
 
 #[test]
-fn meters_that_work_here_and_what_opens_the_others_are_listed() {
+fn meters_are_listed_with_how_to_permit_them() {
     let folder = folder();
-    let said = say(folder.path(), "list meters");
-    assert_eq!(said.code, 0, "{said:?}");
+    let result = syncline(folder.path(), "list meters");
+    assert_eq!(result.code, 0, "{result:?}");
     for wanted in
         ["by module, works here", "not by module here", "async-profiler", "flight recorder", "tags"]
     {
-        assert!(said.out.contains(wanted), "{}", said.out);
+        assert!(result.out.contains(wanted), "{}", result.out);
     }
 }
 
-/// The cost in the only record of a folder.
+/// The costs in the only record of a directory.
 fn cost_in(folder: &Path) -> Value {
     let path = records(folder).remove(0);
-    say(folder, &format!("show --json {}", path.display())).json()["cost"].take()
+    syncline(folder, &format!("show --json {}", path.display())).json()["cost"].take()
 }
 
 #[test]
-fn the_front_doors_are_metered_as_a_run_is() {
+fn compatibility_commands_are_profiled_like_a_run() {
     for door in [
         "pgbench -c 2 -T 1 -S --on sqlite?durability=os --meter --sampling-hz 199",
         "sysbench oltp_point_select --on=engine --table-size=100 --time=1 --meter --sampling-hz=199 run",
@@ -208,22 +212,22 @@ fn the_front_doors_are_metered_as_a_run_is() {
          --line none --on engine --meter --sampling-hz 199",
     ] {
         let folder = folder();
-        let said = say(folder.path(), door);
-        assert_eq!(said.code, 0, "{door}: {said:?}");
+        let result = syncline(folder.path(), door);
+        assert_eq!(result.code, 0, "{door}: {result:?}");
         for wanted in ["Cost of a transaction by module", "Measurement methods"] {
-            assert!(said.out.contains(wanted), "{door}: {}", said.out);
+            assert!(result.out.contains(wanted), "{door}: {}", result.out);
         }
         let cost = cost_in(folder.path());
         assert!(cost["commits"].as_u64().unwrap() > 0, "{door}: {cost}");
         assert!(cost["stacks"].is_string(), "{door}: {cost}");
         let path = records(folder.path()).remove(0);
-        let again = say(folder.path(), &format!("show --functions cpu {}", path.display()));
+        let again = syncline(folder.path(), &format!("show --functions cpu {}", path.display()));
         assert_eq!(again.code, 0, "{door}: {again:?}");
     }
 }
 
 #[test]
-fn a_map_of_ones_own_is_taken_at_every_door() {
+fn every_command_accepts_a_custom_map() {
     let folder = folder();
     fs::write(folder.path().join("own.toml"), "product = \"my own\"\n").unwrap();
     for door in [
@@ -233,10 +237,10 @@ fn a_map_of_ones_own_is_taken_at_every_door() {
         "ycsb run -p recordcount=10 -p operationcount=50 --line none --on engine --meter --map own.toml",
         "survey --clients 1 --repeat 1 --duration 100ms --warm-up 0 --meter --map own.toml",
     ] {
-        let said = say(folder.path(), door);
-        assert_eq!(said.code, 0, "{door}: {said:?}");
+        let result = syncline(folder.path(), door);
+        assert_eq!(result.code, 0, "{door}: {result:?}");
         for path in records(folder.path()) {
-            let record = say(folder.path(), &format!("show --json {}", path.display())).json();
+            let record = syncline(folder.path(), &format!("show --json {}", path.display())).json();
             if record["kind"] == "run" {
                 assert_eq!(record["cost"]["map"], "my own", "{door}");
             }
@@ -246,7 +250,7 @@ fn a_map_of_ones_own_is_taken_at_every_door() {
 }
 
 #[test]
-fn what_is_no_run_is_not_metered_and_a_bad_map_is_refused_before_anything_is_touched() {
+fn commands_without_a_run_refuse_meter_and_bad_maps_change_nothing() {
     let folder = folder();
     fs::write(folder.path().join("bad.toml"), "product = 7\n").unwrap();
     for (line, words) in [
@@ -269,28 +273,28 @@ fn what_is_no_run_is_not_metered_and_a_bad_map_is_refused_before_anything_is_tou
             "bad.toml",
         ),
     ] {
-        let said = say(folder.path(), line);
-        assert_eq!(said.code, 2, "{line}: {said:?}");
-        assert!(said.err.contains(words), "{line}: {}", said.err);
+        let result = syncline(folder.path(), line);
+        assert_eq!(result.code, 2, "{line}: {result:?}");
+        assert!(result.err.contains(words), "{line}: {}", result.err);
         assert_eq!(left_behind(folder.path()), ["bad.toml"], "{line}");
         assert!(records(folder.path()).is_empty(), "{line}");
     }
 }
 
 #[test]
-fn a_survey_is_metered_stage_by_stage_and_says_where_a_stage_was_too_short() {
+fn a_survey_is_profiled_by_stage_and_reports_short_stages() {
     let folder = folder();
     let line = "survey --clients 2 --repeat 1 --duration 100ms --warm-up 0 --meter";
-    let said = say(folder.path(), line);
-    assert_eq!(said.code, 0, "{said:?}");
+    let result = syncline(folder.path(), line);
+    assert_eq!(result.code, 0, "{result:?}");
     assert_eq!(
-        said.out.matches("too short: ").count(),
+        result.out.matches("too short: ").count(),
         3,
         "the engine, SQLite by threads and by queue: {}",
-        said.out
+        result.out
     );
     for path in records(folder.path()) {
-        let record = say(folder.path(), &format!("show --json {}", path.display())).json();
+        let record = syncline(folder.path(), &format!("show --json {}", path.display())).json();
         if record["kind"] == "run" {
             assert!(record["cost"]["commits"].as_u64().unwrap() > 0, "{record}");
         }
@@ -298,24 +302,24 @@ fn a_survey_is_metered_stage_by_stage_and_says_where_a_stage_was_too_short() {
 }
 
 #[test]
-fn a_run_is_done_again_with_the_meter_and_by_another_map() {
+fn a_run_is_repeated_with_the_profiler_and_another_map() {
     let folder = folder();
     fs::write(folder.path().join("own.toml"), "product = \"my own\"\n").unwrap();
-    let said = quick_run(folder.path(), "--on engine --transactions 100");
-    assert_eq!(said.code, 0, "{said:?}");
+    let result = quick_run(folder.path(), "--on engine --transactions 100");
+    assert_eq!(result.code, 0, "{result:?}");
     let plain = records(folder.path()).remove(0);
     let like = |record: &Path, rest: &str| {
         let line = format!("run --like {} --json {rest}", record.display());
-        say(folder.path(), &line)
+        syncline(folder.path(), &line)
     };
     for (flags, words) in [
         ("--map own.toml", "--map requires --meter"),
         ("--sampling-hz 9", "--sampling-hz requires --meter"),
         ("--meter --map none.toml", "cannot read the map none.toml"),
     ] {
-        let said = like(&plain, flags);
-        assert_eq!(said.code, 2, "{flags}: {said:?}");
-        assert!(said.err.contains(words), "{flags}: {}", said.err);
+        let result = like(&plain, flags);
+        assert_eq!(result.code, 2, "{flags}: {result:?}");
+        assert!(result.err.contains(words), "{flags}: {}", result.err);
     }
     let metered = like(&plain, "--meter --sampling-hz 199 --map own.toml").json();
     assert_eq!(metered["plan"]["looks_per_s"], 199);
@@ -332,12 +336,12 @@ fn a_run_is_done_again_with_the_meter_and_by_another_map() {
 }
 
 #[test]
-fn what_looking_costs_is_printed_and_weighed_before_the_span() {
+fn the_profiling_overhead_is_measured_before_the_span_and_printed() {
     let folder = folder();
     let line = "--on engine --clients 2 --duration 300ms --meter";
-    let said = quick_run(folder.path(), line);
-    assert_eq!(said.code, 0, "{said:?}");
-    let flat = said.out.split_whitespace().collect::<Vec<_>>().join(" ");
+    let result = quick_run(folder.path(), line);
+    assert_eq!(result.code, 0, "{result:?}");
+    let flat = result.out.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(flat.contains("profiling overhead: "), "{flat}");
     assert!(flat.contains("was not measured: --meter-overhead measures it"), "{flat}");
 
@@ -348,7 +352,7 @@ fn what_looking_costs_is_printed_and_weighed_before_the_span() {
     assert!(looking["threads_ns"].as_u64().unwrap() > 0, "{looking}");
     assert!(looking["share"].as_f64().unwrap() > 0.0, "{looking}");
     let pairs = looking["pairs"].as_array().unwrap();
-    // A machine that is busy may open meters too slowly for the last of four rounds.
+    // A busy machine may open the profiler too slowly for the last of four rounds.
     assert!([6, 8].contains(&pairs.len()), "{looking}");
     let rates = pairs.iter().map(|pair| {
         let rate = |name: &str| pair[name].as_f64().unwrap();
@@ -359,14 +363,14 @@ fn what_looking_costs_is_printed_and_weighed_before_the_span() {
     let median = f64::midpoint(ratios[(ratios.len() - 1) / 2], ratios[ratios.len() / 2]);
     let printed = looking["throughput"]["median"].as_f64().unwrap();
     assert!((printed - median).abs() < 1e-9, "{looking}");
-    // Slices are no part of the span.
+    // Slices are not part of the measured span.
     let measured_ns = record["measured_ns"].as_u64().unwrap();
     assert!(measured_ns < 400_000_000, "{measured_ns}");
 
     let path = records(folder.path()).pop().unwrap();
-    let shown = say(folder.path(), &format!("show {}", path.display()));
+    let shown = syncline(folder.path(), &format!("show {}", path.display()));
     let flat = shown.out.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(flat.contains("throughput with the meter over without, "), "{flat}");
     let alone = quick_run(folder.path(), "--on null --transactions 1 --meter-overhead");
-    assert_eq!(alone.code, 2, "it asks for --meter: {alone:?}");
+    assert_eq!(alone.code, 2, "it requires --meter: {alone:?}");
 }

@@ -1,6 +1,6 @@
-//! Records: readable again, valid by the published schema, refused when newer, compared.
+//! Records: shown again, valid under the published schema, refused if newer, and compared.
 
-use crate::support::{figure, folder, quick_run, records, say};
+use crate::support::{figure, folder, quick_run, records, syncline};
 use serde_json::Value;
 
 fn schema() -> Value {
@@ -11,8 +11,8 @@ fn schema() -> Value {
 #[test]
 fn a_real_record_is_valid_and_a_broken_one_is_not() {
     let folder = folder();
-    let said = quick_run(folder.path(), "--on sqlite --transactions 100 --operations --json");
-    let record = said.json();
+    let result = quick_run(folder.path(), "--on sqlite --transactions 100 --operations --json");
+    let record = result.json();
     let validator = jsonschema::validator_for(&schema()).unwrap();
     let errors: Vec<String> =
         validator.iter_errors(&record).map(|error| error.to_string()).collect();
@@ -23,25 +23,25 @@ fn a_real_record_is_valid_and_a_broken_one_is_not() {
 }
 
 #[test]
-fn show_gives_the_record_again() {
+fn show_prints_the_record_again() {
     let folder = folder();
-    let said = quick_run(folder.path(), "--on null --transactions 100 --json");
+    let result = quick_run(folder.path(), "--on null --transactions 100 --json");
     let path = records(folder.path()).remove(0);
-    let shown = say(folder.path(), &format!("show --json {}", path.display()));
+    let shown = syncline(folder.path(), &format!("show --json {}", path.display()));
     assert_eq!(shown.code, 0, "{shown:?}");
-    assert_eq!(shown.json(), said.json());
-    let table = say(folder.path(), &format!("show {}", path.display()));
+    assert_eq!(shown.json(), result.json());
+    let table = syncline(folder.path(), &format!("show {}", path.display()));
     assert!(table.out.contains("null") && table.out.contains("commits"), "{table:?}");
 }
 
 // D18
 #[test]
-fn a_record_keeps_the_statements_of_a_store_that_takes_them() {
+fn a_record_keeps_the_statements_of_a_store_with_statements() {
     let folder = folder();
     let statements = |on: &str| {
-        let said = quick_run(folder.path(), &format!("--on {on} --transactions 10 --json"));
-        let id = said.json()["id"].as_str().unwrap().to_owned();
-        say(folder.path(), &format!("show {id} --statements")).out
+        let result = quick_run(folder.path(), &format!("--on {on} --transactions 10 --json"));
+        let id = result.json()["id"].as_str().unwrap().to_owned();
+        syncline(folder.path(), &format!("show {id} --statements")).out
     };
     for on in ["sqlite", "sqlite?client=queue"] {
         let text = statements(on);
@@ -61,40 +61,40 @@ fn a_record_keeps_the_statements_of_a_store_that_takes_them() {
 }
 
 #[test]
-fn a_record_is_named_by_its_id_where_records_are() {
+fn a_record_is_found_by_its_id() {
     let folder = folder();
     let run = || quick_run(folder.path(), "--on null --transactions 100 --json").json();
     let [first, second] = [run(), run()];
     let id = |record: &Value| record["id"].as_str().unwrap().to_owned();
-    let listed = say(folder.path(), "list runs").out;
+    let listed = syncline(folder.path(), "list runs").out;
     assert!(listed.contains(&id(&first)), "{listed}");
-    let shown = say(folder.path(), &format!("show --json {}", id(&first)));
+    let shown = syncline(folder.path(), &format!("show --json {}", id(&first)));
     assert_eq!(shown.json(), first);
     let line = format!("compare {} {}", id(&first), id(&second));
-    let compared = say(folder.path(), &line);
-    // D4: a moment of each says nothing of which is faster.
+    let compared = syncline(folder.path(), &line);
+    // D4: one moment of each does not show which is faster.
     assert_eq!(compared.code, 2, "{compared:?}");
     assert!(compared.out.contains("too short to judge"), "{compared:?}");
     assert!(compared.err.contains("--repeat 5"), "{compared:?}");
-    let again = say(folder.path(), &format!("run --json --like {}", id(&second)));
+    let again = syncline(folder.path(), &format!("run --json --like {}", id(&second)));
     assert_eq!(again.json()["workload"], second["workload"]);
     for line in ["show nosuch", "run --like nosuch", "run insert --on null --line nosuch"] {
-        let said = say(folder.path(), line);
-        assert_eq!(said.code, 2, "{said:?}");
-        assert!(said.err.contains("there is no record nosuch"), "{said:?}");
+        let result = syncline(folder.path(), line);
+        assert_eq!(result.code, 2, "{result:?}");
+        assert!(result.err.contains("there is no record nosuch"), "{result:?}");
     }
 }
 
 #[test]
-fn a_run_is_done_again_like_its_record() {
+fn a_run_is_repeated_like_its_record() {
     let folder = folder();
     let line = "--on sqlite?client=queue --clients 3 --transactions 60 --commit-every 5 --seed 7";
     quick_run(folder.path(), line);
     let path = records(folder.path()).remove(0);
-    let said = say(folder.path(), &format!("run --like {} --json", path.display()));
-    assert_eq!(said.code, 0, "{said:?}");
+    let result = syncline(folder.path(), &format!("run --like {} --json", path.display()));
+    assert_eq!(result.code, 0, "{result:?}");
     let (old, new) =
-        (say(folder.path(), &format!("show --json {}", path.display())).json(), said.json());
+        (syncline(folder.path(), &format!("show --json {}", path.display())).json(), result.json());
     for part in ["plan", "workload"] {
         assert_eq!(old[part], new[part]);
     }
@@ -109,7 +109,7 @@ fn a_shared_record_names_no_host_and_no_path() {
     let folder = folder();
     quick_run(folder.path(), "--on sqlite --transactions 50");
     let path = records(folder.path()).remove(0);
-    let shared = say(folder.path(), &format!("show --json --share {}", path.display()));
+    let shared = syncline(folder.path(), &format!("show --json --share {}", path.display()));
     let host = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap();
     let here = folder.path().display().to_string();
     assert_eq!(shared.code, 0);
@@ -122,15 +122,15 @@ fn a_report_is_written_whole() {
     let folder = folder();
     quick_run(folder.path(), "--on null --transactions 100");
     let path = records(folder.path()).remove(0);
-    let said = say(folder.path(), &format!("show --html report.html {}", path.display()));
-    assert_eq!(said.code, 0, "{said:?}");
+    let result = syncline(folder.path(), &format!("show --html report.html {}", path.display()));
+    assert_eq!(result.code, 0, "{result:?}");
     let page = std::fs::read_to_string(folder.path().join("report.html")).unwrap();
     assert!(page.starts_with("<!DOCTYPE html>") && page.trim_end().ends_with("</html>"));
     assert!(!page.contains("http://") || page.contains("http://www.w3.org"), "it loads nothing");
 }
 
 #[test]
-fn runs_are_shown_beside_what_was_published() {
+fn runs_are_shown_next_to_published_results() {
     let folder = folder();
     let line = "--on sqlite --clients 1 --transactions 40 --sweep commit-every=1,10";
     assert_eq!(quick_run(folder.path(), line).code, 0);
@@ -138,25 +138,25 @@ fn runs_are_shown_beside_what_was_published() {
         records(folder.path()).iter().map(|path| path.display().to_string()).collect();
     assert_eq!(paths.len(), 2);
     let paths = paths.join(" ");
-    let curve = say(folder.path(), &format!("show --as fromdual {paths}"));
+    let curve = syncline(folder.path(), &format!("show --as fromdual {paths}"));
     assert_eq!(curve.code, 0, "{curve:?}");
-    for said in ["2008", "55.6/s", "inserts a commit", "now 2", "sqlite"] {
-        assert!(curve.out.contains(said), "{said}: {}", curve.out);
+    for expected in ["2008", "55.6/s", "inserts a commit", "now 2", "sqlite"] {
+        assert!(curve.out.contains(expected), "{expected}: {}", curve.out);
     }
-    let matrix = say(folder.path(), &format!("show --share --as mail2002 {paths}"));
+    let matrix = syncline(folder.path(), &format!("show --share --as mail2002 {paths}"));
     assert_eq!(matrix.code, 0, "{matrix:?}");
     assert!(matrix.out.contains("above the ceiling"), "{}", matrix.out);
     let here = folder.path().display().to_string();
     assert!(!matrix.out.contains(&here), "{}", matrix.out);
     for view in ["k2", "bigdata", "derby"] {
-        let refused = say(folder.path(), &format!("show --as {view} {paths}"));
+        let refused = syncline(folder.path(), &format!("show --as {view} {paths}"));
         assert_eq!((refused.code, refused.out.as_str()), (2, ""), "{refused:?}");
         assert_eq!(refused.err.lines().count(), 1, "{refused:?}");
         assert!(refused.err.contains("a run of insert"), "{refused:?}");
         assert!(refused.err.contains("syncline run "), "{refused:?}");
     }
     for other in ["--json", "--html x.html"] {
-        let refused = say(folder.path(), &format!("show --as fromdual {other} {paths}"));
+        let refused = syncline(folder.path(), &format!("show --as fromdual {other} {paths}"));
         assert_eq!((refused.code, refused.out.as_str()), (2, ""), "{refused:?}");
     }
 }
@@ -170,13 +170,13 @@ fn a_record_of_a_newer_version_is_refused() {
     let newer = text.replace("\"version\":1", "\"version\":999");
     assert_ne!(newer, text);
     std::fs::write(&path, newer).unwrap();
-    let said = say(folder.path(), &format!("show {}", path.display()));
-    assert_eq!((said.code, said.err.lines().count()), (2, 1), "{said:?}");
-    assert!(said.err.contains("999"), "{said:?}");
+    let result = syncline(folder.path(), &format!("show {}", path.display()));
+    assert_eq!((result.code, result.err.lines().count()), (2, 1), "{result:?}");
+    assert!(result.err.contains("999"), "{result:?}");
 }
 
 #[test]
-fn slower_where_ranges_do_not_meet_is_a_regression() {
+fn slower_with_disjoint_ranges_is_a_regression() {
     let folder = folder();
     let line = "--on null --clients 4 --duration 100ms --repeat 4";
     quick_run(folder.path(), line);
@@ -185,8 +185,8 @@ fn slower_where_ranges_do_not_meet_is_a_regression() {
     let (fast, slow) = match &paths[..] {
         [one, other] => {
             let of = |path: &std::path::PathBuf| {
-                let said = say(folder.path(), &format!("show --json {}", path.display()));
-                figure(&said.json(), "throughput_per_s")
+                let result = syncline(folder.path(), &format!("show --json {}", path.display()));
+                figure(&result.json(), "throughput_per_s")
             };
             if of(one) > of(other) {
                 (one.display(), other.display())
@@ -196,37 +196,37 @@ fn slower_where_ranges_do_not_meet_is_a_regression() {
         }
         other => panic!("{other:?}"),
     };
-    let refused = say(folder.path(), &format!("compare {fast} {slow}"));
+    let refused = syncline(folder.path(), &format!("compare {fast} {slow}"));
     assert_eq!(refused.code, 2, "another arrival is not compared unasked: {refused:?}");
-    let slower = say(folder.path(), &format!("compare --unequal {fast} {slow}"));
+    let slower = syncline(folder.path(), &format!("compare --unequal {fast} {slow}"));
     assert_eq!(slower.code, 1, "{slower:?}");
     assert!(slower.out.contains("slower"), "{slower:?}");
-    let faster = say(folder.path(), &format!("compare --unequal {slow} {fast}"));
+    let faster = syncline(folder.path(), &format!("compare --unequal {slow} {fast}"));
     assert_eq!(faster.code, 0, "{faster:?}");
 }
 
 #[test]
-fn records_of_unequal_durability_are_not_compared_unasked() {
+fn records_of_unequal_durability_are_not_compared_by_default() {
     let folder = folder();
     quick_run(folder.path(), "--on sqlite?durability=os --transactions 50");
     quick_run(folder.path(), "--on sqlite?durability=data --transactions 50");
     let paths = records(folder.path());
     let both = format!("{} {}", paths[0].display(), paths[1].display());
-    let said = say(folder.path(), &format!("compare {both}"));
-    assert_eq!(said.code, 2, "{said:?}");
-    assert!(said.err.contains("durability"), "{said:?}");
+    let result = syncline(folder.path(), &format!("compare {both}"));
+    assert_eq!(result.code, 2, "{result:?}");
+    assert!(result.err.contains("durability"), "{result:?}");
 }
 
 // Section 7, point 4: a comparison could not be kept as a page.
 #[test]
-fn a_comparison_is_written_as_a_page_and_a_refusal_says_why_on_it() {
+fn a_comparison_is_written_as_a_page_which_explains_a_refusal() {
     let folder = folder();
     for line in ["--clients 1", "--clients 1", "--clients 2"] {
         quick_run(folder.path(), &format!("--on null --transactions 100 {line}"));
     }
     let clients = |path: &std::path::PathBuf| {
-        let said = say(folder.path(), &format!("show --json {}", path.display()));
-        said.json()["plan"]["clients"].as_u64().unwrap()
+        let result = syncline(folder.path(), &format!("show --json {}", path.display()));
+        result.json()["plan"]["clients"].as_u64().unwrap()
     };
     let mut paths = records(folder.path());
     paths.sort_by_key(clients);
@@ -234,8 +234,8 @@ fn a_comparison_is_written_as_a_page_and_a_refusal_says_why_on_it() {
     let compare = |one: usize, other: usize| {
         let (one, other) = (paths[one].display(), paths[other].display());
         let line = format!("compare {one} {other} --html {}", page.display());
-        let said = say(folder.path(), &line);
-        (said, std::fs::read_to_string(&page).unwrap())
+        let result = syncline(folder.path(), &line);
+        (result, std::fs::read_to_string(&page).unwrap())
     };
     let (alike, text) = compare(0, 1);
     assert!(alike.out.contains("throughput"), "{alike:?}");
@@ -249,11 +249,12 @@ fn a_comparison_is_written_as_a_page_and_a_refusal_says_why_on_it() {
 
 // A.D4
 #[test]
-fn a_report_goes_into_what_is_no_file_and_replaces_no_device_and_no_link() {
+fn a_report_is_written_to_devices_and_links_without_replacing_them() {
     let folder = folder();
     assert_eq!(quick_run(folder.path(), "--on null --transactions 10").code, 0);
     let record = records(folder.path()).remove(0);
-    let show = |path: &str| say(folder.path(), &format!("show --html {path} {}", record.display()));
+    let show =
+        |path: &str| syncline(folder.path(), &format!("show --html {path} {}", record.display()));
     let full = show("/dev/full");
     assert_eq!(full.code, 2, "{full:?}");
     assert!(full.err.contains("No space left"), "{full:?}");

@@ -1,6 +1,6 @@
 //! Runs on the null target and on SQLite: accounting, checks, open loop, durability.
 
-use crate::support::{figure, folder, left_behind, quick_run, records, say};
+use crate::support::{figure, folder, left_behind, quick_run, records, syncline};
 use serde_json::Value;
 
 fn sum_holds(record: &Value) -> bool {
@@ -20,10 +20,10 @@ fn sum_holds(record: &Value) -> bool {
 #[test]
 fn null_stops_at_the_exact_count() {
     let folder = folder();
-    let said =
+    let result =
         quick_run(folder.path(), "--on null --clients 7 --workers 2 --transactions 5000 --json");
-    assert_eq!(said.code, 0, "{said:?}");
-    let record = said.json();
+    assert_eq!(result.code, 0, "{result:?}");
+    let record = result.json();
     assert!((figure(&record, "outcomes.attempted") - 5_000.0).abs() < 0.5);
     assert!((figure(&record, "outcomes.committed") - 5_000.0).abs() < 0.5);
     assert!(sum_holds(&record));
@@ -37,9 +37,9 @@ fn sqlite_keeps_every_acknowledged_row_by_threads_and_by_queue() {
     for url in ["sqlite", "sqlite?client=queue", "sqlite?journal=delete"] {
         let folder = folder();
         let line = format!("--on {url} --clients 4 --transactions 300 --commit-every 2 --json");
-        let said = quick_run(folder.path(), &line);
-        assert_eq!(said.code, 0, "{url}: {said:?}");
-        let record = said.json();
+        let result = quick_run(folder.path(), &line);
+        assert_eq!(result.code, 0, "{url}: {result:?}");
+        let record = result.json();
         assert!((figure(&record, "outcomes.attempted") - 300.0).abs() < 0.5, "{url}");
         assert!(sum_holds(&record), "{url}");
         let checks = record["checks"].as_array().unwrap();
@@ -52,10 +52,10 @@ fn sqlite_keeps_every_acknowledged_row_by_threads_and_by_queue() {
 #[test]
 fn the_engine_keeps_every_acknowledged_row() {
     let folder = folder();
-    let said =
+    let result =
         quick_run(folder.path(), "--on engine --clients 50 --transactions 2000 --check get --json");
-    assert_eq!(said.code, 0, "{said:?}");
-    let record = said.json();
+    assert_eq!(result.code, 0, "{result:?}");
+    let record = result.json();
     assert_eq!(record["target"]["name"], "engine");
     assert_eq!(record["target"]["isolation"], "serializable");
     let checks = record["checks"].as_array().unwrap();
@@ -65,14 +65,14 @@ fn the_engine_keeps_every_acknowledged_row() {
 }
 
 #[test]
-fn overload_is_measured_as_waiting_and_not_as_service() {
+fn overload_counts_as_waiting_and_not_as_service() {
     let folder = folder();
-    // A statement of SQLite alone costs more than the 5 us that this rate leaves it, so the
-    // overload does not hang on how fast this disk happens to be while other tests run.
+    // A SQLite statement alone takes more than the 5 us that this rate allows, so the overload does not
+    // depend on how fast the disk is while other tests run.
     let line = "--on sqlite --clients 1 --duration 2s --rate 200000 --json";
-    let said = quick_run(folder.path(), line);
-    assert_eq!(said.code, 0, "{said:?}");
-    let record = said.json();
+    let result = quick_run(folder.path(), line);
+    assert_eq!(result.code, 0, "{result:?}");
+    let record = result.json();
     let of = |name: &str| figure(&record, &format!("arrivals.{name}"));
     assert!((of("offered") - of("started") - of("abandoned")).abs() < 0.5, "{record}");
     assert!(of("abandoned") > 0.0 && of("late") > 0.0);
@@ -82,26 +82,26 @@ fn overload_is_measured_as_waiting_and_not_as_service() {
 }
 
 #[test]
-fn a_store_that_does_not_sync_is_flagged_by_its_counts_where_syncs_can_be_counted() {
+fn a_store_that_does_not_sync_is_flagged_where_syncs_can_be_counted() {
     let folder = folder();
-    let said =
+    let result =
         quick_run(folder.path(), "--on sqlite?durability=os --clients 1 --duration 1s --json");
-    let record = said.json();
+    let record = result.json();
     let flagged =
         record["warnings"].as_array().unwrap().iter().any(|one| one["name"] == "durability");
     let counted = !record["per_commit"]["syncs"]["value"].is_null()
         && !record["per_commit"]["flushes"]["value"].is_null();
     assert!(flagged || !counted, "{record}");
-    assert_eq!(said.code, 0, "os promises no sync, so no promise failed");
+    assert_eq!(result.code, 0, "os promises no sync, so no promise failed");
 }
 
 #[test]
 fn targets_take_turns_and_each_has_its_record() {
     let folder = folder();
     let line = "--on null --on sqlite --transactions 50 --repeat 2 --interleave --json";
-    let said = quick_run(folder.path(), line);
-    assert_eq!(said.code, 0, "{said:?}");
-    let all = said.json();
+    let result = quick_run(folder.path(), line);
+    assert_eq!(result.code, 0, "{result:?}");
+    let all = result.json();
     let all = all.as_array().unwrap();
     assert_eq!((all.len(), records(folder.path()).len()), (2, 2));
     for record in all {
@@ -131,13 +131,13 @@ fn a_thousand_clients_on_null_stay_small() {
         std::thread::yield_now();
     }
     assert!(peak_kib > 0 && peak_kib < 200 * 1024, "{peak_kib} KiB");
-    assert_eq!(say(folder.path(), "list runs").code, 0);
+    assert_eq!(syncline(folder.path(), "list runs").code, 0);
 }
 
-/// What people type by habit is taken: --threads, -c and -d of a run, `help VERB`, an absolute path behind
-/// three slashes, words in capitals.
+/// Habits of typing are accepted: --threads, -c and -d of a run, `help VERB`, an absolute path after three
+/// slashes, words in capitals.
 #[test]
-fn what_people_type_by_habit_is_taken() {
+fn common_command_lines_are_accepted() {
     let folder = folder();
     let place = folder.path().join("abs.db");
     for line in [
@@ -148,8 +148,8 @@ fn what_people_type_by_habit_is_taken() {
             place.display()
         ),
     ] {
-        let said = quick_run(folder.path(), &line);
-        assert_eq!(said.code, 0, "{line}: {said:?}");
+        let result = quick_run(folder.path(), &line);
+        assert_eq!(result.code, 0, "{line}: {result:?}");
     }
     for (line, words) in [
         ("help run", "Run a workload on one or more stores"),
@@ -157,17 +157,17 @@ fn what_people_type_by_habit_is_taken() {
         ("help pgbench", "--report-per-command"),
         ("help", "Examples:"),
     ] {
-        let said = say(folder.path(), line);
-        assert_eq!(said.code, 0, "{line}: {said:?}");
-        assert!(said.out.contains(words), "{line}: {said:?}");
+        let result = syncline(folder.path(), line);
+        assert_eq!(result.code, 0, "{line}: {result:?}");
+        assert!(result.out.contains(words), "{line}: {result:?}");
     }
-    assert_eq!(say(folder.path(), "help nosuchverb").code, 2);
+    assert_eq!(syncline(folder.path(), "help nosuchverb").code, 2);
 }
 
 /// The lines of progress on standard error: " 42 %  4 s of about 13 s  sqlite: measuring".
-fn progress(said: &str) -> Vec<(u64, &str)> {
+fn progress(result: &str) -> Vec<(u64, &str)> {
     let line = |line: &'_ str| -> Option<u64> { line.split_once(" %  ")?.0.trim().parse().ok() };
-    said.lines().filter_map(|text| Some((line(text)?, text))).collect()
+    result.lines().filter_map(|text| Some((line(text)?, text))).collect()
 }
 
 // D13, D20
@@ -175,17 +175,17 @@ fn progress(said: &str) -> Vec<(u64, &str)> {
 fn a_run_whose_output_is_a_pipe_prints_its_phases_and_none_with_quiet() {
     let line = "run insert --on null --duration 100ms --warm-up 1500ms";
     let folder = folder();
-    let said = say(folder.path(), line);
-    assert_eq!(said.code, 0, "{said:?}");
-    let lines = progress(&said.err);
-    assert!(lines.len() >= 2, "{said:?}");
-    assert!(lines.iter().any(|(_, text)| text.contains("  null: ")), "{said:?}");
-    assert!(lines.is_sorted_by_key(|(share, _)| *share), "{said:?}");
+    let result = syncline(folder.path(), line);
+    assert_eq!(result.code, 0, "{result:?}");
+    let lines = progress(&result.err);
+    assert!(lines.len() >= 2, "{result:?}");
+    assert!(lines.iter().any(|(_, text)| text.contains("  null: ")), "{result:?}");
+    assert!(lines.is_sorted_by_key(|(share, _)| *share), "{result:?}");
     assert!(
         lines.iter().all(|(share, text)| *share < 100 && text.contains(" of about ")),
-        "{said:?}"
+        "{result:?}"
     );
-    assert!(!said.err.contains("1 of 1"), "{said:?}");
-    let quiet = say(folder.path(), &format!("{line} --quiet"));
+    assert!(!result.err.contains("1 of 1"), "{result:?}");
+    let quiet = syncline(folder.path(), &format!("{line} --quiet"));
     assert_eq!((quiet.code, progress(&quiet.err).len()), (0, 0), "{quiet:?}");
 }

@@ -1,4 +1,4 @@
-//! Starts the program in a folder of its own and reads what it left.
+//! Starts the program in its own directory and reads what it left there.
 
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
@@ -6,12 +6,12 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use tempfile::TempDir;
 
-/// A fresh folder on the disk of the build, not in a memory file system.
+/// A new directory on the disk of the build, not in a memory file system.
 pub(crate) fn folder() -> TempDir {
     tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap()
 }
 
-/// The program, to be started in that folder.
+/// The program, to be started in that directory.
 pub(crate) fn program(folder: &Path, line: &str) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_syncline"));
     command.current_dir(folder).args(line.split_whitespace());
@@ -19,17 +19,17 @@ pub(crate) fn program(folder: &Path, line: &str) -> Command {
     command
 }
 
-/// The program, started in that folder with both of its outputs kept.
+/// Starts the program in that directory with both outputs captured.
 pub(crate) fn start(folder: &Path, line: &str) -> Child {
     program(folder, line).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
 }
 
-/// Interrupts it as Ctrl-C does.
+/// Interrupts the program like Ctrl-C.
 pub(crate) fn interrupt(child: &Child) {
     kill_process(Pid::from_child(child), Signal::INT).unwrap();
 }
 
-/// What the program said and how it ended.
+/// The program's output and exit code.
 #[derive(Debug)]
 pub(crate) struct ProgramOutput {
     pub(crate) code: i32,
@@ -46,7 +46,7 @@ impl ProgramOutput {
         }
     }
 
-    /// Of a started program, when it has ended.
+    /// The output of a started program, once it has ended.
     pub(crate) fn after(child: Child) -> ProgramOutput {
         ProgramOutput::of(child.wait_with_output().unwrap())
     }
@@ -56,16 +56,16 @@ impl ProgramOutput {
     }
 }
 
-/// Runs the program to its end.
-pub(crate) fn say(folder: &Path, line: &str) -> ProgramOutput {
-    let said = ProgramOutput::of(program(folder, line).output().unwrap());
-    agree(folder);
-    said
+/// Runs the program to its end, and checks its records.
+pub(crate) fn syncline(folder: &Path, line: &str) -> ProgramOutput {
+    let result = ProgramOutput::of(program(folder, line).output().unwrap());
+    check_records(folder);
+    result
 }
 
-/// Holds every record that a program left in that folder to what the figures of any record agree on. Records
-/// that cannot be read are another test's affair.
-pub(crate) fn agree(folder: &Path) {
+/// Checks that the figures of every record in the directory agree with each other. Unreadable records
+/// are checked by other tests.
+pub(crate) fn check_records(folder: &Path) {
     for path in records(folder) {
         let Ok(syncline_record::Record::Run(run)) = syncline_record::read(&path) else {
             continue;
@@ -75,27 +75,27 @@ pub(crate) fn agree(folder: &Path) {
     }
 }
 
-/// A run that lasts as few moments as it can.
+/// A run that is as short as possible.
 #[allow(dead_code, reason = "the tests of servers share this file and need no such run")]
 pub(crate) fn quick_run(folder: &Path, line: &str) -> ProgramOutput {
-    say(folder, &format!("run insert --warm-up 0 --line none {line}"))
+    syncline(folder, &format!("run insert --warm-up 0 --line none {line}"))
 }
 
-/// The record files of that folder, oldest first.
+/// The record files in the directory, oldest first.
 pub(crate) fn records(folder: &Path) -> Vec<PathBuf> {
     let Ok(entries) = std::fs::read_dir(folder.join("syncline-runs")) else {
         return Vec::new();
     };
     let mut paths: Vec<PathBuf> = entries.map(|entry| entry.unwrap().path()).collect();
     paths.retain(|path| path.extension().is_some_and(|ending| ending == "jsonl"));
-    // Names tell the second only, and two short runs may share one.
+    // Names only have a resolution of a second, which two short runs may share.
     paths.sort_by_cached_key(|path| {
         (path.metadata().and_then(|file| file.modified()).ok(), path.clone())
     });
     paths
 }
 
-/// Everything in the folder but the records: what a run should have removed.
+/// All names in the directory except the records, which a run should have removed.
 pub(crate) fn left_behind(folder: &Path) -> Vec<String> {
     let names = std::fs::read_dir(folder).unwrap();
     let names = names.map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned());

@@ -1,16 +1,16 @@
 //! `syncline sysbench`: its commands, its options and its result lines.
 
-use crate::support::{ProgramOutput, figure, folder, left_behind, records, say};
+use crate::support::{ProgramOutput, figure, folder, left_behind, records, syncline};
 use std::path::Path;
 
 fn sysbench(folder: &Path, line: &str) -> ProgramOutput {
-    say(folder, &format!("sysbench {line}"))
+    syncline(folder, &format!("sysbench {line}"))
 }
 
-/// The first number behind a label of the result.
-fn value(said: &ProgramOutput, label: &str) -> f64 {
-    let line = said.out.lines().find(|line| line.trim_start().starts_with(label));
-    let line = line.unwrap_or_else(|| panic!("no {label}: {said:?}"));
+/// The first number after a label of the result.
+fn value(result: &ProgramOutput, label: &str) -> f64 {
+    let line = result.out.lines().find(|line| line.trim_start().starts_with(label));
+    let line = line.unwrap_or_else(|| panic!("no {label}: {result:?}"));
     let rest = line.trim_start().strip_prefix(label).unwrap_or_default();
     let number = rest.split_whitespace().next().unwrap_or_default();
     let number = number.trim_end_matches('s').parse();
@@ -33,10 +33,10 @@ fn every_test_runs_its_events_and_counts_its_queries() {
         let line = format!(
             "{test} --on=sqlite?durability=os --tables=2 --table-size=300 --threads=2 --events=50 run"
         );
-        let said = sysbench(folder.path(), &line);
-        assert_eq!(said.code, 0, "{test}: {said:?}");
+        let result = sysbench(folder.path(), &line);
+        assert_eq!(result.code, 0, "{test}: {result:?}");
         let near = |label: &str, wanted: f64| {
-            let found = value(&said, label);
+            let found = value(&result, label);
             assert!((found - wanted).abs() < 0.5, "{test}, {label}: {found}");
         };
         near("total number of events:", 50.0);
@@ -46,16 +46,16 @@ fn every_test_runs_its_events_and_counts_its_queries() {
         near("other:", 50.0 * other);
         near("total:", 50.0 * (reads + writes + other));
         near("reconnects:", 0.0);
-        assert!(value(&said, "95th percentile:") <= value(&said, "max:") + 0.01);
-        assert!(value(&said, "min:") <= value(&said, "avg:") + 0.01);
-        assert!((value(&said, "sum:") - 50.0 * value(&said, "avg:")).abs() < 0.6);
+        assert!(value(&result, "95th percentile:") <= value(&result, "max:") + 0.01);
+        assert!(value(&result, "min:") <= value(&result, "avg:") + 0.01);
+        assert!((value(&result, "sum:") - 50.0 * value(&result, "avg:")).abs() < 0.6);
     }
     assert_eq!(left_behind(folder.path()), Vec::<String>::new());
     assert_eq!(records(folder.path()).len(), 8);
 }
 
 #[test]
-fn what_was_prepared_serves_several_runs_and_is_cleaned_up() {
+fn prepared_tables_serve_several_runs_and_are_cleaned_up() {
     let folder = folder();
     let on = "--on=sqlite:store.db?durability=os --tables=2 --table-size=200";
     let prepare = format!("oltp_read_write {on} prepare");
@@ -64,14 +64,14 @@ fn what_was_prepared_serves_several_runs_and_is_cleaned_up() {
     assert!(made.out.contains("Inserting 200 records into 'sbtest2'"));
     let again = sysbench(folder.path(), &prepare);
     assert_eq!(again.code, 0, "{again:?}");
-    assert!(again.err.contains("were there already"), "{again:?}");
+    assert!(again.err.contains("existed already"), "{again:?}");
     for test in ["oltp_read_write", "oltp_update_index", "oltp_point_select"] {
-        let said = sysbench(
+        let result = sysbench(
             folder.path(),
             &format!("{test} {on} --rand-type=uniform --threads=3 --events=40 run --json"),
         );
-        assert_eq!(said.code, 0, "{test}: {said:?}");
-        let record = said.json();
+        assert_eq!(result.code, 0, "{test}: {result:?}");
+        let record = result.json();
         assert_eq!(record["workload"]["rows_kept"], true, "{test}");
         assert!((figure(&record, "outcomes.committed") - 40.0).abs() < 0.5);
         let checks = record["checks"].as_array().unwrap();
@@ -82,8 +82,8 @@ fn what_was_prepared_serves_several_runs_and_is_cleaned_up() {
         "oltp_read_write --on=sqlite:store.db?durability=os --tables=2 --table-size=201 --events=1 run",
     );
     assert_eq!(other.code, 2, "{other:?}");
-    let said = "2 tables of 200 rows were prepared there, and the run asks for 2 of 201";
-    assert!(other.err.contains(said), "{other:?}");
+    let result = "2 tables of 200 rows were prepared there, but the run uses 2 of 201";
+    assert!(other.err.contains(result), "{other:?}");
     let gone = sysbench(folder.path(), &format!("oltp_read_write {on} cleanup"));
     assert_eq!(gone.code, 0, "{gone:?}");
     assert!(gone.out.contains("Dropping table 'sbtest2'..."));
@@ -91,45 +91,45 @@ fn what_was_prepared_serves_several_runs_and_is_cleaned_up() {
 }
 
 #[test]
-fn intervals_are_told_while_it_runs_and_a_file_may_hold_the_options() {
+fn intervals_are_printed_and_a_file_may_contain_the_options() {
     let folder = folder();
     let file = folder.path().join("options");
     std::fs::write(&file, "# as sysbench takes them\ntable-size=100\nthreads=2\n").unwrap();
-    let said = sysbench(
+    let result = sysbench(
         folder.path(),
         "oltp_read_only --config-file=options --on=sqlite?durability=os --time=2 --report-interval=1 \
          --percentile=99 --rate=200 run",
     );
-    assert_eq!(said.code, 0, "{said:?}");
-    let lines = said.out.lines().filter(|line| line.contains("thds: 2 tps: "));
+    assert_eq!(result.code, 0, "{result:?}");
+    let lines = result.out.lines().filter(|line| line.contains("thds: 2 tps: "));
     let lines: Vec<_> = lines.collect();
-    assert!(!lines.is_empty(), "{said:?}");
+    assert!(!lines.is_empty(), "{result:?}");
     assert!(lines[0].starts_with("[ 1s ]") && lines[0].contains("lat (ms,99%): "));
-    assert!(said.out.contains("Target transaction rate: 200/sec"));
-    assert!(value(&said, "99th percentile:") > 0.0);
-    let rate = value(&said, "transactions:") / value(&said, "total time:");
+    assert!(result.out.contains("Target transaction rate: 200/sec"));
+    assert!(value(&result, "99th percentile:") > 0.0);
+    let rate = value(&result, "transactions:") / value(&result, "total time:");
     assert!((120.0..280.0).contains(&rate), "{rate}");
 }
 
 #[test]
-fn a_table_a_thread_is_filled_in_bulk_and_help_lists_options() {
+fn bulk_insert_fills_one_table_per_thread_and_help_lists_options() {
     let folder = folder();
-    let said = sysbench(
+    let result = sysbench(
         folder.path(),
         "bulk_insert --on=engine?durability=none --threads=2 --events=400 --bulk-rows=100 run",
     );
-    assert_eq!(said.code, 0, "{said:?}");
-    assert!((value(&said, "total number of events:") - 400.0).abs() < 0.5);
-    assert!((value(&said, "write:") - 400.0).abs() < 0.5);
+    assert_eq!(result.code, 0, "{result:?}");
+    assert!((value(&result, "total number of events:") - 400.0).abs() < 0.5);
+    assert!((value(&result, "write:") - 400.0).abs() < 0.5);
     let help = sysbench(folder.path(), "oltp_insert help");
     assert_eq!(help.code, 0);
     assert!(help.out.contains("--table_size=") && !help.out.contains("--kept"));
 }
 
 #[test]
-fn what_cannot_be_done_is_one_sentence() {
+fn errors_are_one_sentence() {
     let folder = folder();
-    for (line, said) in [
+    for (line, expected) in [
         ("", "no test was named"),
         ("oltp_read_write run", "no store was named"),
         ("oltp_read_write --on=sqlite prepare", "name a place that stays"),
@@ -140,7 +140,7 @@ fn what_cannot_be_done_is_one_sentence() {
     ] {
         let answer = sysbench(folder.path(), line);
         assert_eq!(answer.code, 2, "{line}: {answer:?}");
-        assert!(answer.err.contains(said), "{line}: {answer:?}");
+        assert!(answer.err.contains(expected), "{line}: {answer:?}");
         assert_eq!(answer.err.trim().lines().count(), 1, "{line}: {answer:?}");
     }
     let nothing = sysbench(folder.path(), "oltp_insert --on=sqlite prepare");
@@ -150,27 +150,27 @@ fn what_cannot_be_done_is_one_sentence() {
 }
 
 #[test]
-fn a_dry_run_says_what_it_would_do_and_touches_nothing() {
+fn a_dry_run_prints_its_plan_and_changes_nothing() {
     let folder = folder();
     for command in ["prepare", "run", "cleanup"] {
         let line = format!(
             "sysbench oltp_read_write --on=sqlite:./s.db --tables=2 --table-size=100 --dry-run {command}"
         );
-        let said = say(folder.path(), &line);
-        assert_eq!(said.code, 0, "{command}: {said:?}");
+        let result = syncline(folder.path(), &line);
+        assert_eq!(result.code, 0, "{command}: {result:?}");
         let words = match command {
             "cleanup" => "would remove",
             _ => "would load about 100 rows of sbtest2",
         };
-        assert!(said.out.contains(words), "{command}: {said:?}");
-        assert!(said.err.contains("nothing was touched"), "{said:?}");
+        assert!(result.out.contains(words), "{command}: {result:?}");
+        assert!(result.err.contains("nothing was changed"), "{result:?}");
     }
     assert_eq!(left_behind(folder.path()), Vec::<String>::new());
 }
 
-/// f21: a run may use a part of what was prepared, as with sysbench.
+/// f21: a run may use a part of the prepared rows, as with sysbench.
 #[test]
-fn a_part_of_what_was_prepared_is_enough_for_a_run() {
+fn a_run_may_use_a_part_of_the_prepared_rows() {
     let folder = folder();
     for url in ["sqlite:store.db?durability=os", "engine:./store?segment_kib=1024"] {
         let run = |line: &str| sysbench(folder.path(), &format!("{line} --on={url}"));
@@ -182,9 +182,9 @@ fn a_part_of_what_was_prepared_is_enough_for_a_run() {
             "--tables=2 --table-size=70",
         ] {
             for test in ["oltp_point_select", "oltp_read_write"] {
-                let said = run(&format!("{test} {part} --threads=2 --events=30 --time=0 run"));
-                assert_eq!(said.code, 0, "{url} {test} {part}: {said:?}");
-                assert!((value(&said, "total number of events:") - 30.0).abs() < 0.5);
+                let result = run(&format!("{test} {part} --threads=2 --events=30 --time=0 run"));
+                assert_eq!(result.code, 0, "{url} {test} {part}: {result:?}");
+                assert!((value(&result, "total number of events:") - 30.0).abs() < 0.5);
             }
         }
         let more = run("oltp_point_select --tables=4 --table-size=200 --events=1 run");
@@ -205,7 +205,7 @@ fn a_part_of_what_was_prepared_is_enough_for_a_run() {
 }
 
 #[test]
-fn no_run_removes_what_was_prepared() {
+fn no_run_removes_prepared_tables() {
     let folder = folder();
     for (url, place) in [
         ("sqlite:store.db?durability=os", "store.db"),
@@ -220,14 +220,14 @@ fn no_run_removes_what_was_prepared() {
         let made = sysbench(folder.path(), &format!("oltp_delete {on} prepare"));
         assert_eq!(made.code, 0, "{made:?}");
         for test in ["oltp_insert", "oltp_insert --auto_inc=off", "bulk_insert"] {
-            let said = sysbench(folder.path(), &format!("{test} {on} --events=5 run"));
-            assert_eq!(said.code, 2, "{url} {test}: {said:?}");
-            assert!(said.err.contains("inserts, so it makes tables"), "{said:?}");
+            let result = sysbench(folder.path(), &format!("{test} {on} --events=5 run"));
+            assert_eq!(result.code, 2, "{url} {test}: {result:?}");
+            assert!(result.err.contains("inserts, so it makes tables"), "{result:?}");
         }
         let run = |test: &str| sysbench(folder.path(), &format!("{test} {on} --events=5 run"));
         for test in ["oltp_read_write", "oltp_delete"] {
-            let said = run(test);
-            assert_eq!(said.code, 0, "{url} {test}: {said:?}");
+            let result = run(test);
+            assert_eq!(result.code, 0, "{url} {test}: {result:?}");
         }
         let spent = run("oltp_read_only");
         assert_eq!(spent.code, 2, "{spent:?}");

@@ -1,12 +1,13 @@
-//! `verify durability`: what it prints, what it writes, how it ends.
+//! `verify durability`: its output, its records, and its exit codes.
 
-use crate::support::{ProgramOutput, folder, left_behind, program, say};
+use crate::support::{ProgramOutput, folder, left_behind, program, syncline};
 use std::path::Path;
 use std::process::Stdio;
 use std::time::Duration;
 use syncline_verify::power::{Class, Mount};
 
-/// True where a file system of ours can be mounted; else power loss is not simulated, and nothing claimed.
+/// True if the recording file system can be mounted; otherwise power loss is not simulated, and the result is
+/// unknown.
 fn loses_power() -> bool {
     Mount::refusal().is_none()
 }
@@ -14,30 +15,30 @@ fn loses_power() -> bool {
 const SMALL: &str = "--images 20 --control-images 10 --kills 1 --load 300ms --no-faults";
 
 fn small(folder: &Path, line: &str) -> ProgramOutput {
-    say(folder, &format!("verify durability {line} {SMALL}"))
+    syncline(folder, &format!("verify durability {line} {SMALL}"))
 }
 
 #[test]
-fn a_setting_that_holds_ends_with_0_and_says_what_is_not_known() {
+fn a_setting_that_holds_ends_with_0_and_the_limits_of_the_test() {
     let folder = folder();
-    let said = small(folder.path(), "sqlite");
+    let result = small(folder.path(), "sqlite");
     if !loses_power() {
-        assert_eq!(said.code, 2, "{said:?}");
-        assert!(said.out.contains("process kills alone"), "{said:?}");
+        assert_eq!(result.code, 2, "{result:?}");
+        assert!(result.out.contains("process kills alone"), "{result:?}");
         return;
     }
-    assert_eq!(said.code, 0, "{said:?}");
-    let first = said.out.lines().next().unwrap();
+    assert_eq!(result.code, 0, "{result:?}");
+    let first = result.out.lines().next().unwrap();
     assert!(
         first.contains("survived 2 simulated power losses (20 crash images) and 1 process kill:"),
         "{first}"
     );
-    assert!(said.out.contains("Not known from here"), "{said:?}");
+    assert!(result.out.contains("Not known from here"), "{result:?}");
     assert!(
-        said.out.contains("Control WAL, synchronous=OFF (must lose data): lost data in "),
-        "{said:?}"
+        result.out.contains("Control WAL, synchronous=OFF (must lose data): lost data in "),
+        "{result:?}"
     );
-    assert!(said.err.contains("record: syncline-runs/"), "{said:?}");
+    assert!(result.err.contains("record: syncline-runs/"), "{result:?}");
     assert_eq!(left_behind(folder.path()), Vec::<String>::new(), "nothing else stays");
 }
 
@@ -48,15 +49,15 @@ fn a_setting_that_loses_ends_with_1_if_it_must_hold_and_keeps_images_that_fail_a
         println!("not tested here: no file system of ours can be mounted");
         return;
     }
-    let said = small(folder.path(), "sqlite?durability=os --must-hold");
-    assert_eq!(said.code, 1, "{said:?}");
-    assert!(said.out.contains(": not durable: "), "{said:?}");
-    assert!(said.err.contains("not durable"), "{said:?}");
+    let result = small(folder.path(), "sqlite?durability=os --must-hold");
+    assert_eq!(result.code, 1, "{result:?}");
+    assert!(result.out.contains(": not durable: "), "{result:?}");
+    assert!(result.err.contains("not durable"), "{result:?}");
     assert_eq!(left_behind(folder.path()), ["syncline-kept"]);
-    let again = say(folder.path(), "verify durability --again syncline-kept/image-1");
+    let again = syncline(folder.path(), "verify durability --again syncline-kept/image-1");
     assert_eq!(again.code, 1, "{again:?}");
     assert!(again.out.contains("Then: ") && again.out.contains("Now: "), "{again:?}");
-    let again = say(folder.path(), "verify durability --again syncline-kept/image-1 --json");
+    let again = syncline(folder.path(), "verify durability --again syncline-kept/image-1 --json");
     assert_eq!(again.code, 1, "{again:?}");
     let found = again.json();
     assert_eq!(found["store"], "sqlite");
@@ -66,15 +67,15 @@ fn a_setting_that_loses_ends_with_1_if_it_must_hold_and_keeps_images_that_fail_a
 #[test]
 fn the_same_setting_ends_with_0_if_it_promises_nothing() {
     let folder = folder();
-    let said = small(folder.path(), "sqlite?durability=os --json");
-    assert_eq!(said.code, 0, "{said:?}");
-    let record = said.json()["finding"].clone();
+    let result = small(folder.path(), "sqlite?durability=os --json");
+    assert_eq!(result.code, 0, "{result:?}");
+    let record = result.json()["finding"].clone();
     assert!(record["verdict"]["promises_nothing"].is_string(), "{record}");
     assert_eq!((&record["store"], &record["tears"]), (&"sqlite".into(), &true.into()));
 }
 
 #[test]
-fn what_is_not_ours_to_kill_is_refused_with_2_before_anything_is_made() {
+fn stores_that_may_not_be_killed_are_refused_with_2_before_any_change() {
     for (target, words) in [
         ("postgres://host/db", "makes a temporary one"),
         ("sqlite:precious.db", "makes a temporary one"),
@@ -84,19 +85,19 @@ fn what_is_not_ours_to_kill_is_refused_with_2_before_anything_is_made() {
         ("sqlite --dir absent", "absent"),
     ] {
         let folder = folder();
-        let said = small(folder.path(), target);
-        assert_eq!(said.code, 2, "{target}: {said:?}");
-        assert_eq!(said.out, "", "{target}");
-        assert!(said.err.contains(words), "{target}: {said:?}");
+        let result = small(folder.path(), target);
+        assert_eq!(result.code, 2, "{target}: {result:?}");
+        assert_eq!(result.out, "", "{target}");
+        assert!(result.err.contains(words), "{target}: {result:?}");
         assert_eq!(left_behind(folder.path()), Vec::<String>::new(), "{target}");
     }
 }
 
-/// What a process leaves that is killed is removed by the next, and nothing of anybody else.
+/// The next verification removes what a killed one left behind, and nothing else.
 #[test]
-fn what_a_killed_verification_has_left_is_removed_by_the_next_and_said() {
+fn the_next_verification_removes_what_a_killed_one_left_with_a_note() {
     let folder = folder();
-    // No process has so large a number.
+    // No process has a number this large.
     let [dead, locked, named] =
         ["syncline-verify-4200001", "syncline-verify-4200002", "syncline-verify-mine"].map(
             |name| {
@@ -107,14 +108,14 @@ fn what_a_killed_verification_has_left_is_removed_by_the_next_and_said() {
         );
     let lives = std::fs::File::open(&locked).unwrap();
     lives.try_lock().unwrap();
-    let said = small(folder.path(), "sqlite --dir . --keep kept");
-    assert!(said.err.contains("removed ./syncline-verify-4200001, which"), "{said:?}");
+    let result = small(folder.path(), "sqlite --dir . --keep kept");
+    assert!(result.err.contains("removed ./syncline-verify-4200001, which"), "{result:?}");
     assert!(!dead.exists() && locked.exists() && named.exists());
     drop(lives);
 }
 
 #[test]
-fn a_verification_that_is_killed_under_load_leaves_nothing_that_the_next_cannot_remove() {
+fn the_next_verification_removes_everything_that_one_killed_under_load_left() {
     let folder = folder();
     let line = "verify durability sqlite --dir . --load 60s --kills 0";
     let mut killed = program(folder.path(), line).stderr(Stdio::null()).spawn().unwrap();
@@ -132,13 +133,13 @@ fn a_verification_that_is_killed_under_load_leaves_nothing_that_the_next_cannot_
     if loses_power() {
         assert!(left.exists());
     }
-    let said = small(folder.path(), "sqlite --dir .");
-    assert!(!left.exists(), "{said:?}");
-    assert_eq!(said.code, if loses_power() { 0 } else { 2 }, "{said:?}");
+    let result = small(folder.path(), "sqlite --dir .");
+    assert!(!left.exists(), "{result:?}");
+    assert_eq!(result.code, if loses_power() { 0 } else { 2 }, "{result:?}");
 }
 
 #[test]
-fn no_figure_of_speed_is_printed_from_where_a_verification_records() {
+fn no_speed_is_measured_on_a_recording_mount() {
     if !loses_power() {
         println!("not tested here: no file system of ours can be mounted");
         return;
@@ -151,11 +152,11 @@ fn no_figure_of_speed_is_printed_from_where_a_verification_records() {
     let none = |_: &Path| Class::Other;
     let mount = Mount::new(&at("backing"), &at("recorded"), &at("copy"), none, 1 << 30).unwrap();
     let refused = |from: &Path, line: &str| {
-        let said = say(from, line);
-        assert_eq!(said.code, 2, "{line}: {said:?}");
-        let why = "a figure of speed from there means nothing";
-        assert!(said.err.contains(why), "{line}: {said:?}");
-        assert_eq!(said.out, "", "{line}");
+        let result = syncline(from, line);
+        assert_eq!(result.code, 2, "{line}: {result:?}");
+        let why = "a speed measured there means nothing";
+        assert!(result.err.contains(why), "{line}: {result:?}");
+        assert_eq!(result.out, "", "{line}");
     };
     for line in [
         "probe recorded",

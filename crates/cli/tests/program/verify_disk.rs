@@ -1,11 +1,11 @@
-//! `syncline verify disk` between real processes over loopback.
+//! `syncline verify disk` between processes over loopback.
 
-use crate::support::{ProgramOutput, folder, interrupt, program, say};
+use crate::support::{ProgramOutput, folder, interrupt, program, syncline};
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Stdio};
 
-/// A witness of its own port; killed behind the test.
+/// A witness on its own port; killed at the end of the test.
 struct Witness {
     process: Child,
     address: String,
@@ -36,14 +36,14 @@ impl Drop for Witness {
     }
 }
 
-/// How many promises the witness keeps of a run.
+/// The number of promises that the witness has recorded for a run.
 fn promises(folder: &Path, run: u32) -> usize {
     let file = folder.join(format!("syncline-witness/run-{run:06}.jsonl"));
     let text = std::fs::read_to_string(file).unwrap_or_default();
     text.matches("promise\"").count()
 }
 
-/// Starts a writer and waits until the witness keeps enough of its promises.
+/// Starts a writer and waits until the witness has recorded enough of its promises.
 fn writing(folder: &Path, line: &str, run: u32) -> Child {
     let mut command = program(folder, line);
     let command = command.stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -68,28 +68,28 @@ fn a_killed_writer_loses_nothing_and_kills_add_up() {
         let mut writer = writing(folder.path(), &line, run);
         writer.kill().unwrap();
         writer.wait().unwrap();
-        let said = say(folder.path(), &witness.line("--check"));
-        assert_eq!(said.code, 0, "{said:?}");
-        // Another method is judged separately.
+        let result = syncline(folder.path(), &witness.line("--check"));
+        assert_eq!(result.code, 0, "{result:?}");
+        // Another method has its own result.
         let cuts = if run == 2 { "2 process kills" } else { "1 process kill" };
         let words = format!("survived {cuts}:");
-        assert!(said.out.contains(&words), "{said:?}");
-        assert!(said.out.contains("Not known from here"), "{said:?}");
+        assert!(result.out.contains(&words), "{result:?}");
+        assert!(result.out.contains("Not known from here"), "{result:?}");
     }
 }
 
 #[test]
-fn blocks_that_are_not_what_was_promised_are_named_and_the_exit_is_one() {
+fn blocks_that_differ_from_their_promise_are_named_and_the_exit_code_is_1() {
     let folder = folder();
     let witness = Witness::start(folder.path());
     let mut writer = writing(folder.path(), &witness.line("--slots 32"), 1);
-    let early = say(folder.path(), &witness.line("--check"));
+    let early = syncline(folder.path(), &witness.line("--check"));
     assert_eq!(early.code, 2, "{early:?}");
     assert!(early.err.contains("a writer is running"), "{early:?}");
     writer.kill().unwrap();
     writer.wait().unwrap();
 
-    let plug = say(folder.path(), &witness.line("--check --cut plug-pull"));
+    let plug = syncline(folder.path(), &witness.line("--check --cut plug-pull"));
     assert_eq!(plug.code, 2, "{plug:?}");
     assert!(plug.err.contains("has not been restarted"), "{plug:?}");
 
@@ -99,12 +99,12 @@ fn blocks_that_are_not_what_was_promised_are_named_and_the_exit_is_one() {
         *byte ^= 0xFF;
     }
     std::fs::write(blocks(folder.path()), bytes).unwrap();
-    let said = say(folder.path(), &witness.line("--check --json"));
-    assert_eq!(said.code, 1, "{said:?}");
-    assert!(said.err.contains("not durable: after a process kill"), "{said:?}");
-    let record = said.json()["finding"].clone();
+    let result = syncline(folder.path(), &witness.line("--check --json"));
+    assert_eq!(result.code, 1, "{result:?}");
+    assert!(result.err.contains("not durable: after a process kill"), "{result:?}");
+    let record = result.json()["finding"].clone();
     let bad = &record["judgement"]["bad"];
-    // One of them may have been under way.
+    // One of the promises may have been in progress.
     let count = |class: &str| bad[class].as_u64().unwrap_or(0);
     assert!(count("lost") == 2 && count("torn") <= 1, "{record}");
     assert!(record["judgement"]["reordered"].as_u64() > Some(0), "{record}");
@@ -112,24 +112,24 @@ fn blocks_that_are_not_what_was_promised_are_named_and_the_exit_is_one() {
 }
 
 #[test]
-fn a_writer_that_is_stopped_ends_in_good_order_and_tests_nothing() {
+fn a_stopped_writer_ends_in_order_and_tests_nothing() {
     let folder = folder();
     let witness = Witness::start(folder.path());
     let writer = writing(folder.path(), &witness.line("--slots 32"), 1);
     interrupt(&writer);
-    let said = ProgramOutput::after(writer);
-    assert_eq!(said.code, 0, "{said:?}");
-    assert!(said.out.contains("ended in good order"), "{said:?}");
-    let said = say(folder.path(), &witness.line("--check"));
-    assert_eq!(said.code, 2, "{said:?}");
-    assert!(said.err.contains("nothing was interrupted"), "{said:?}");
+    let result = ProgramOutput::after(writer);
+    assert_eq!(result.code, 0, "{result:?}");
+    assert!(result.out.contains("stopped in order"), "{result:?}");
+    let result = syncline(folder.path(), &witness.line("--check"));
+    assert_eq!(result.code, 2, "{result:?}");
+    assert!(result.err.contains("nothing was interrupted"), "{result:?}");
 }
 
 #[test]
-fn a_disk_cannot_be_tested_without_a_witness_or_with_nonsense() {
+fn a_disk_is_not_tested_without_a_witness_or_with_invalid_options() {
     let folder = folder();
     let witness = Witness::start(folder.path());
-    // The port of a witness that has ended is nobody's.
+    // No process listens on the port of a witness that has ended.
     let gone = Witness::start(&{
         let other = folder.path().join("other");
         std::fs::create_dir(&other).unwrap();
@@ -147,30 +147,30 @@ fn a_disk_cannot_be_tested_without_a_witness_or_with_nonsense() {
         ("verify disk .".to_owned(), "--witness"),
         ("verify witness --listen nowhere".to_owned(), "nowhere"),
     ] {
-        let said = say(folder.path(), &line);
-        assert_eq!(said.code, 2, "{line}: {said:?}");
-        assert!(said.err.contains(words), "{line}: {said:?}");
-        assert!(!said.err.contains("panicked"), "{said:?}");
+        let result = syncline(folder.path(), &line);
+        assert_eq!(result.code, 2, "{line}: {result:?}");
+        assert!(result.err.contains(words), "{line}: {result:?}");
+        assert!(!result.err.contains("panicked"), "{result:?}");
     }
     assert!(!blocks(folder.path()).exists());
 }
 
-/// Nobody pulls a plug for a run that is refused.
+/// The user is not asked to pull the plug for a run that is then refused.
 #[test]
-fn what_is_refused_is_refused_before_anybody_is_told_to_pull_the_plug() {
+fn refusals_come_before_the_request_to_pull_the_plug() {
     let folder = folder();
     let witness = Witness::start(folder.path());
-    let said = say(folder.path(), &witness.line("--block 100"));
-    assert_eq!(said.code, 2, "{said:?}");
-    assert!(said.err.contains("multiple of 512"), "{said:?}");
-    assert!(!said.err.contains("pull the plug"), "{said:?}");
-    let done = say(folder.path(), &witness.line("--blocks 3"));
-    assert!(done.err.contains("pull the plug when you like"), "{done:?}");
+    let result = syncline(folder.path(), &witness.line("--block 100"));
+    assert_eq!(result.code, 2, "{result:?}");
+    assert!(result.err.contains("multiple of 512"), "{result:?}");
+    assert!(!result.err.contains("pull the plug"), "{result:?}");
+    let done = syncline(folder.path(), &witness.line("--blocks 3"));
+    assert!(done.err.contains("pull the plug at any time"), "{done:?}");
     let memory = Path::new("/dev/shm");
     if rustix::fs::statfs(memory).is_ok_and(|found| found.f_type == 0x0102_1994) {
         let line = witness.line("").replace(" . ", " /dev/shm ");
-        let said = say(folder.path(), &line);
-        assert_eq!(said.code, 2, "{said:?}");
-        assert!(said.err.contains("is in memory"), "{said:?}");
+        let result = syncline(folder.path(), &line);
+        assert_eq!(result.code, 2, "{result:?}");
+        assert!(result.err.contains("is in memory"), "{result:?}");
     }
 }

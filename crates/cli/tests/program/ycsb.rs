@@ -1,9 +1,9 @@
-//! `syncline ycsb`: property files as they are, YCSB's flags and its result lines.
+//! `syncline ycsb`: property files unchanged, YCSB's flags and its result lines.
 
-use crate::support::{ProgramOutput, figure, folder, left_behind, records, say};
+use crate::support::{ProgramOutput, figure, folder, left_behind, records, syncline};
 use std::path::Path;
 
-/// The properties of YCSB's six core workloads: proportions, distribution, the longest scan.
+/// The properties of YCSB's six core workloads: proportions, distribution, longest scan.
 const FILES: [(&str, &str); 6] = [
     (
         "a",
@@ -31,7 +31,7 @@ const FILES: [(&str, &str); 6] = [
     ),
 ];
 
-/// Writes the six files, with the records and operations that YCSB ships.
+/// Writes the six files, with YCSB's default numbers of records and operations.
 fn write_files(folder: &Path) {
     for (letter, mix) in FILES {
         let text = format!(
@@ -43,12 +43,12 @@ fn write_files(folder: &Path) {
 }
 
 fn ycsb(folder: &Path, line: &str) -> ProgramOutput {
-    say(folder, &format!("ycsb {line} --line none"))
+    syncline(folder, &format!("ycsb {line} --line none"))
 }
 
 /// The value of a result line.
-fn value(said: &ProgramOutput, line: &str) -> Option<f64> {
-    let found = said.out.lines().find_map(|one| one.strip_prefix(line));
+fn value(result: &ProgramOutput, line: &str) -> Option<f64> {
+    let found = result.out.lines().find_map(|one| one.strip_prefix(line));
     found.and_then(|rest| rest.trim_start_matches(", ").parse().ok())
 }
 
@@ -65,28 +65,28 @@ fn the_six_core_files_run_as_they_are() {
         ("f", &["READ", "UPDATE", "READ-MODIFY-WRITE"]),
     ] {
         let line = format!("run -P workload{letter} -threads 3 -s --on sqlite?durability=os");
-        let said = ycsb(folder.path(), &line);
-        assert_eq!(said.code, 0, "{letter}: {said:?}");
+        let result = ycsb(folder.path(), &line);
+        assert_eq!(result.code, 0, "{letter}: {result:?}");
         let operations = kinds.iter().map(|kind| {
-            let operations = value(&said, &format!("[{kind}], Operations"));
-            let good = value(&said, &format!("[{kind}], Return=OK"));
-            assert_eq!(operations, good, "{letter}: {said:?}");
-            assert!(value(&said, &format!("[{kind}], 99thPercentileLatency(us)")).is_some());
-            operations.unwrap_or_else(|| panic!("{letter} {kind}: {said:?}"))
+            let operations = value(&result, &format!("[{kind}], Operations"));
+            let good = value(&result, &format!("[{kind}], Return=OK"));
+            assert_eq!(operations, good, "{letter}: {result:?}");
+            assert!(value(&result, &format!("[{kind}], 99thPercentileLatency(us)")).is_some());
+            operations.unwrap_or_else(|| panic!("{letter} {kind}: {result:?}"))
         });
         let mut all: f64 = operations.sum();
         if letter == "f" {
-            // f28: its reads and updates are lines of their own too, as in YCSB.
-            let of = |kind: &str| value(&said, &format!("[{kind}], Operations")).unwrap();
+            // f28: its reads and updates also have their own lines, as in YCSB.
+            let of = |kind: &str| value(&result, &format!("[{kind}], Operations")).unwrap();
             let modifies = of("READ-MODIFY-WRITE");
-            assert!((of("UPDATE") - modifies).abs() < 0.5, "{said:?}");
-            assert!((of("READ") - 1_000.0).abs() < 0.5, "{said:?}");
-            assert!(modifies > 400.0, "{said:?}");
+            assert!((of("UPDATE") - modifies).abs() < 0.5, "{result:?}");
+            assert!((of("READ") - 1_000.0).abs() < 0.5, "{result:?}");
+            assert!(modifies > 400.0, "{result:?}");
             all -= 2.0 * modifies;
         }
-        assert!((all - 1_000.0).abs() < 0.5, "{said:?}");
-        assert!(value(&said, "[OVERALL], Throughput(ops/sec)").is_some_and(|rate| rate > 0.0));
-        assert!(value(&said, "[OVERALL], RunTime(ms)").is_some());
+        assert!((all - 1_000.0).abs() < 0.5, "{result:?}");
+        assert!(value(&result, "[OVERALL], Throughput(ops/sec)").is_some_and(|rate| rate > 0.0));
+        assert!(value(&result, "[OVERALL], RunTime(ms)").is_some());
     }
     assert_eq!(records(folder.path()).len(), 6);
     let left = left_behind(folder.path());
@@ -94,16 +94,16 @@ fn the_six_core_files_run_as_they_are() {
 }
 
 #[test]
-fn a_load_stays_for_the_runs_that_follow() {
+fn a_load_stays_for_later_runs() {
     let folder = folder();
     write_files(folder.path());
     for url in ["engine:./kept", "sqlite:./kept.db"] {
-        let said = ycsb(folder.path(), &format!("load -P workloada --on {url}"));
-        assert_eq!(said.code, 0, "{said:?}");
-        assert_eq!(value(&said, "[INSERT], Return=OK"), Some(1_000.0), "{said:?}");
+        let result = ycsb(folder.path(), &format!("load -P workloada --on {url}"));
+        assert_eq!(result.code, 0, "{result:?}");
+        assert_eq!(value(&result, "[INSERT], Return=OK"), Some(1_000.0), "{result:?}");
         for letter in ["a", "b", "c", "f"] {
-            let said = ycsb(folder.path(), &format!("run -P workload{letter} --on {url}"));
-            assert_eq!(said.code, 0, "{url} {letter}: {said:?}");
+            let result = ycsb(folder.path(), &format!("run -P workload{letter} --on {url}"));
+            assert_eq!(result.code, 0, "{url} {letter}: {result:?}");
         }
         let again = ycsb(folder.path(), &format!("load -P workloadb --on {url}"));
         assert_eq!(again.code, 0, "{again:?}");
@@ -117,50 +117,50 @@ fn a_load_stays_for_the_runs_that_follow() {
 }
 
 #[test]
-fn a_target_rate_is_kept_and_intended_latencies_are_told() {
+fn a_target_rate_is_kept_and_intended_latencies_are_printed() {
     let folder = folder();
     let line = "run -p recordcount=100 -p maxexecutiontime=2 -threads 4 -target 500 \
                 -p measurement.interval=both -p hdrhistogram.percentiles=50,99.9 --on null";
-    let said = ycsb(folder.path(), line);
-    assert_eq!(said.code, 0, "{said:?}");
-    let rate = value(&said, "[OVERALL], Throughput(ops/sec)").unwrap();
-    assert!((rate - 500.0).abs() < 25.0, "{said:?}");
-    assert!(value(&said, "[READ], 50thPercentileLatency(us)").is_some());
-    assert!(value(&said, "[Intended-READ], 99.9PercentileLatency(us)").is_some());
-    assert!(value(&said, "[READ], 99thPercentileLatency(us)").is_none());
+    let result = ycsb(folder.path(), line);
+    assert_eq!(result.code, 0, "{result:?}");
+    let rate = value(&result, "[OVERALL], Throughput(ops/sec)").unwrap();
+    assert!((rate - 500.0).abs() < 25.0, "{result:?}");
+    assert!(value(&result, "[READ], 50thPercentileLatency(us)").is_some());
+    assert!(value(&result, "[Intended-READ], 99.9PercentileLatency(us)").is_some());
+    assert!(value(&result, "[READ], 99thPercentileLatency(us)").is_none());
     let listed =
-        say(folder.path(), &format!("show --json {}", records(folder.path())[0].display()));
+        syncline(folder.path(), &format!("show --json {}", records(folder.path())[0].display()));
     let record = listed.json();
     assert_eq!(record["plan"]["arrival"], "fixed");
     assert!((figure(&record, "plan.rate_per_s") - 500.0).abs() < 1e-9);
 }
 
 #[test]
-fn what_means_nothing_is_warned_about_and_what_is_wrong_is_one_sentence() {
+fn properties_without_effect_cause_warnings_and_errors_are_one_sentence() {
     let folder = folder();
     write_files(folder.path());
     let line = "run basic -P workloadc -p exporter=x --on null";
-    let said = ycsb(folder.path(), line);
-    assert_eq!(said.code, 0, "{said:?}");
+    let result = ycsb(folder.path(), line);
+    assert_eq!(result.code, 0, "{result:?}");
     for warned in ["property exporter means nothing", "binding \"basic\""] {
-        assert_eq!(said.err.matches(warned).count(), 1, "{warned}: {said:?}");
+        assert_eq!(result.err.matches(warned).count(), 1, "{warned}: {result:?}");
     }
-    // YCSB's own percentiles, the least time, and in a file where one is named.
+    // YCSB's own percentiles, the minimum, and a file if one is named.
     let exported = ycsb(folder.path(), "run -P workloadc -p exportfile=lines.txt --on null");
     assert_eq!((exported.code, exported.out.as_str()), (0, ""), "{exported:?}");
     let lines = ProgramOutput {
         out: std::fs::read_to_string(folder.path().join("lines.txt")).unwrap(),
         ..exported
     };
-    let told = [
+    let printed = [
         "MinLatency(us)",
         "50thPercentileLatency(us)",
         "95thPercentileLatency(us)",
         "99thPercentileLatency(us)",
         "MaxLatency(us)",
     ];
-    let told = told.map(|what| value(&lines, &format!("[READ], {what}")).unwrap());
-    assert!(told.is_sorted(), "{told:?}");
+    let printed = printed.map(|what| value(&lines, &format!("[READ], {what}")).unwrap());
+    assert!(printed.is_sorted(), "{printed:?}");
     for (line, sentence) in [
         (
             "run -P workloadc -p recordcuont=5 --on null",
@@ -177,37 +177,37 @@ fn what_means_nothing_is_warned_about_and_what_is_wrong_is_one_sentence() {
         ),
         ("run -P workloadc -x --on null", "has no flag -x"),
     ] {
-        let said = ycsb(folder.path(), line);
-        assert_eq!(said.code, 2, "{line}: {said:?}");
-        assert!(said.err.contains(sentence), "{line}: {said:?}");
+        let result = ycsb(folder.path(), line);
+        assert_eq!(result.code, 2, "{line}: {result:?}");
+        assert!(result.err.contains(sentence), "{line}: {result:?}");
     }
 }
 
 #[test]
-fn a_dry_run_of_either_phase_says_what_it_would_do_and_touches_nothing() {
+fn a_dry_run_of_either_phase_prints_its_plan_and_changes_nothing() {
     let folder = folder();
     write_files(folder.path());
     for phase in ["load", "run"] {
-        // Nobody listens at that port, which a dry run does not find out.
+        // No server listens on that port, which a dry run does not find out.
         for (on, words) in [
             // D18
             ("sqlite:./s.db", "INSERT INTO"),
-            ("engine:./e", "it sends no statements"),
+            ("engine:./e", "without statements"),
             ("postgres://127.0.0.1:1/base", "CREATE TABLE"),
         ] {
             let line = format!("ycsb {phase} -P workloada --on {on} --dry-run");
-            let said = say(folder.path(), &line);
-            assert_eq!(said.code, 0, "{phase}: {said:?}");
+            let result = syncline(folder.path(), &line);
+            assert_eq!(result.code, 0, "{phase}: {result:?}");
             for words in [words, "would load about 1000 rows"] {
-                assert!(said.out.contains(words), "{phase}: {words}: {said:?}");
+                assert!(result.out.contains(words), "{phase}: {words}: {result:?}");
             }
-            assert!(said.err.contains("nothing was touched"), "{said:?}");
+            assert!(result.err.contains("nothing was changed"), "{result:?}");
         }
     }
-    let private = say(folder.path(), "ycsb run -P workloada --on redis:private --dry-run");
+    let private = syncline(folder.path(), "ycsb run -P workloada --on redis:private --dry-run");
     assert!(private.out.contains("a temporary server would be started"), "{private:?}");
-    // And what would be done there, as of a server that has a URL.
-    for words in ["would make", "would open", "would load"] {
+    // The plan for a server, from its URL alone.
+    for words in ["would create", "would open", "would load"] {
         assert!(private.out.contains(words), "{words}: {private:?}");
     }
     assert_eq!(left_behind(folder.path()).len(), FILES.len());
@@ -215,7 +215,7 @@ fn a_dry_run_of_either_phase_says_what_it_would_do_and_touches_nothing() {
 }
 
 #[test]
-fn a_mix_that_inserts_spends_a_load_and_never_removes_it() {
+fn a_mix_that_inserts_uses_up_a_load_and_never_removes_it() {
     let folder = folder();
     write_files(folder.path());
     for (url, place) in
@@ -227,37 +227,36 @@ fn a_mix_that_inserts_spends_a_load_and_never_removes_it() {
         let load = ycsb(folder.path(), &format!("load -P workloada --on {url}"));
         assert_eq!(load.code, 0, "{load:?}");
         for letter in ["a", "b", "c", "f", "d"] {
-            let said = ycsb(folder.path(), &format!("run -P workload{letter} --on {url}"));
-            assert_eq!(said.code, 0, "{url} {letter}: {said:?}");
+            let result = ycsb(folder.path(), &format!("run -P workload{letter} --on {url}"));
+            assert_eq!(result.code, 0, "{url} {letter}: {result:?}");
             let last = records(folder.path()).pop().unwrap();
             let record = std::fs::read_to_string(last).unwrap();
             assert!(record.contains("\"rows_kept\":true"), "{letter}: {record}");
             assert!(!record.contains("\"violated\""), "{letter}: {record}");
         }
         for line in ["run -P workloadc", "run -P workloade", "load -P workloada"] {
-            let said = ycsb(folder.path(), &format!("{line} --on {url}"));
-            assert_eq!(said.code, 2, "{url} {line}: {said:?}");
-            assert!(said.err.contains("inserts or deletes has left other rows"), "{said:?}");
+            let result = ycsb(folder.path(), &format!("{line} --on {url}"));
+            assert_eq!(result.code, 2, "{url} {line}: {result:?}");
+            assert!(result.err.contains("inserts or deletes has left other rows"), "{result:?}");
         }
         assert!(folder.path().join(place).exists(), "{url}");
     }
 }
 
 #[test]
-fn a_load_lasts_as_long_as_its_loaders_not_until_progress_is_told() {
+fn the_duration_of_a_load_is_that_of_its_loaders() {
     let folder = folder();
     let took_ms = (0..5).map(|number| {
         let line = format!("load -p recordcount=10 --on engine:./kept{number}?durability=none");
-        let said = ycsb(folder.path(), &line);
-        assert_eq!(said.code, 0, "{said:?}");
-        value(&said, "[OVERALL], RunTime(ms)").unwrap()
+        let result = ycsb(folder.path(), &line);
+        assert_eq!(result.code, 0, "{result:?}");
+        value(&result, "[OVERALL], RunTime(ms)").unwrap()
     });
     let least = took_ms.fold(f64::INFINITY, f64::min);
     assert!(least < 90.0, "ten rows took {least} ms at best");
 }
 
-/// f16: parts of the records are loaded one after another, in any order; a run needs all, and asks for a
-/// part.
+/// f16: parts of the records are loaded one after another, in any order; a run requires all, or names a part.
 #[test]
 fn records_are_loaded_in_parts_and_run_as_a_whole() {
     let folder = folder();
@@ -275,9 +274,9 @@ fn records_are_loaded_in_parts_and_run_as_a_whole() {
             );
             ycsb(folder.path(), &line)
         };
-        let said = part(500, 300);
-        assert_eq!(said.code, 0, "{said:?}");
-        assert_eq!(value(&said, "[INSERT], Return=OK"), Some(300.0), "{said:?}");
+        let result = part(500, 300);
+        assert_eq!(result.code, 0, "{result:?}");
+        assert_eq!(value(&result, "[INSERT], Return=OK"), Some(300.0), "{result:?}");
         let early = run("");
         assert_eq!(early.code, 2, "only a part is there: {early:?}");
         assert!(early.err.contains("of which are there 500+300"), "{early:?}");
@@ -286,62 +285,62 @@ fn records_are_loaded_in_parts_and_run_as_a_whole() {
         assert_eq!(value(&again, "[INSERT], Return=OK"), Some(0.0), "{again:?}");
         let twice = part(700, 200);
         assert_eq!(twice.code, 2, "{twice:?}");
-        let why = "of the records 700+200 some are there already, which are 500+300";
+        let why = "cannot load the records 700+200: 500+300 exist already";
         assert!(twice.err.contains(why), "{twice:?}");
         for (first, count) in [(0, 500), (800, 200)] {
-            let said = part(first, count);
-            assert_eq!(said.code, 0, "{url} {first}: {said:?}");
-            let loaded = value(&said, "[INSERT], Return=OK");
-            assert_eq!(loaded, Some(count as f64), "{said:?}");
+            let result = part(first, count);
+            assert_eq!(result.code, 0, "{url} {first}: {result:?}");
+            let loaded = value(&result, "[INSERT], Return=OK");
+            assert_eq!(loaded, Some(count as f64), "{result:?}");
         }
         for more in ["", "-p insertstart=900 -p insertcount=50 -p requestdistribution=sequential"] {
-            let said = run(more);
-            assert_eq!(said.code, 0, "{url}: {said:?}");
-            let verified = value(&said, "[VERIFY], Return=OK");
-            assert_eq!(verified, value(&said, "[READ], Operations"), "{said:?}");
+            let result = run(more);
+            assert_eq!(result.code, 0, "{url}: {result:?}");
+            let verified = value(&result, "[VERIFY], Return=OK");
+            assert_eq!(verified, value(&result, "[READ], Operations"), "{result:?}");
         }
         let whole = ycsb(folder.path(), &format!("load -p recordcount=1000 --on {url}"));
         assert_eq!(value(&whole, "[INSERT], Return=OK"), Some(0.0), "{whole:?}");
     }
 }
 
-/// f15: fields are as long as the histogram's file says, in every row and through updates, which are
+/// f15: the histogram's file determines the length of fields, in every row and through updates, which are
 /// verified.
 #[test]
-fn field_lengths_come_from_a_histogram_s_file() {
+fn field_lengths_come_from_a_histogram_file() {
     let folder = folder();
     let file = folder.path().join("hist.txt");
     std::fs::write(&file, "BlockSize\t7\n0\t5\n1\t0\n2\t5\n3\t1\n").unwrap();
     let line = "-p recordcount=200 -p operationcount=300 -p updateproportion=0.5 -p readproportion=0.5 \
                 -p fieldlengthdistribution=histogram -p dataintegrity=true --on sqlite:kept.db?durability=os";
     for phase in ["load", "run"] {
-        let said = ycsb(folder.path(), &format!("{phase} {line}"));
-        assert_eq!(said.code, 0, "{said:?}");
-        assert!(!said.err.contains("means nothing here"), "{said:?}");
+        let result = ycsb(folder.path(), &format!("{phase} {line}"));
+        assert_eq!(result.code, 0, "{result:?}");
+        assert!(!result.err.contains("has no effect here"), "{result:?}");
     }
-    // Another histogram is other rows.
+    // Another histogram makes other rows.
     std::fs::write(&file, "BlockSize\t7\n0\t5\n1\t1\n2\t5\n3\t1\n").unwrap();
-    let said = ycsb(folder.path(), &format!("run {line}"));
-    assert_eq!(said.code, 2, "{said:?}");
-    assert!(said.err.contains("keeps rows of"), "{said:?}");
+    let result = ycsb(folder.path(), &format!("run {line}"));
+    assert_eq!(result.code, 2, "{result:?}");
+    assert!(result.err.contains("keeps rows of"), "{result:?}");
     std::fs::write(&file, "BlockSize\t7\n0\tmany\n").unwrap();
-    let said = ycsb(folder.path(), &format!("run {line}"));
-    assert_eq!(said.code, 2, "{said:?}");
+    let result = ycsb(folder.path(), &format!("run {line}"));
+    assert_eq!(result.code, 2, "{result:?}");
     let why = "the histogram hist.txt (fieldlengthhistogram): line 2 must be the bucket 0";
-    assert!(said.err.contains(why), "{said:?}");
+    assert!(result.err.contains(why), "{result:?}");
 }
 
-/// f28: with dataintegrity every read is verified, and its lines say how many were.
+/// f28: with dataintegrity every read is verified, and the result lines report the number.
 #[test]
-fn verified_reads_have_lines_of_their_own() {
+fn verified_reads_have_their_own_lines() {
     let folder = folder();
-    let said = ycsb(
+    let result = ycsb(
         folder.path(),
         "run -p recordcount=100 -p operationcount=100 -p readproportion=0.5 -p updateproportion=0 \
          -p readmodifywriteproportion=0.5 -p dataintegrity=true -p maxscanrate=0 --on sqlite?durability=os",
     );
-    assert_eq!(said.code, 0, "{said:?}");
-    assert_eq!(value(&said, "[VERIFY], Operations"), Some(100.0), "{said:?}");
-    assert_eq!(value(&said, "[VERIFY], Return=OK"), Some(100.0), "{said:?}");
-    assert!(said.err.contains("property maxscanrate means nothing here"), "{said:?}");
+    assert_eq!(result.code, 0, "{result:?}");
+    assert_eq!(value(&result, "[VERIFY], Operations"), Some(100.0), "{result:?}");
+    assert_eq!(value(&result, "[VERIFY], Return=OK"), Some(100.0), "{result:?}");
+    assert!(result.err.contains("property maxscanrate has no effect here"), "{result:?}");
 }

@@ -1,4 +1,4 @@
-//! A server that is not the program's, with somebody else's tables and sessions in it.
+//! An unmanaged server with other users' tables and sessions.
 
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
@@ -6,20 +6,20 @@ use syncline_launcher::{LaunchSpec, PrivateServer, Product};
 use syncline_testkit::{password_of, port_of, public_directory, url_option};
 use tempfile::TempDir;
 
-/// A PostgreSQL of the test's own, which is a stranger's to the program.
-pub(crate) struct ForeignServer {
+/// A PostgreSQL server that belongs to the test and is unmanaged for the program.
+pub(crate) struct UnmanagedServer {
     server: PrivateServer,
     _folder: TempDir,
 }
 
-impl ForeignServer {
-    pub(crate) fn new() -> ForeignServer {
+impl UnmanagedServer {
+    pub(crate) fn new() -> UnmanagedServer {
         let folder = crate::support::folder();
         let server = PrivateServer::start(&LaunchSpec {
             directory: Some(folder.path().to_owned()),
             ..LaunchSpec::new(Product::Postgres)
         });
-        ForeignServer { server: server.unwrap(), _folder: folder }
+        UnmanagedServer { server: server.unwrap(), _folder: folder }
     }
 
     /// The URL with a password and without options.
@@ -50,34 +50,34 @@ impl ForeignServer {
         command
     }
 
-    /// What a statement answers, unaligned.
+    /// The answer to a statement, unaligned.
     pub(crate) fn ask(&self, sql: &str) -> String {
         let mut psql = self.client("psql");
         let output = psql.args(["-X", "-A", "-t", "-q", "-c", sql, "postgres"]).output();
         answered(&output.unwrap())
     }
 
-    /// A session that stays, in the middle of a transaction.
-    pub(crate) fn foreign_session(&self) -> ForeignSession {
+    /// A session that stays in the middle of a transaction.
+    pub(crate) fn other_session(&self) -> OtherSession {
         self.session_named("psql")
     }
 
-    /// The same, under a name of the test's choice.
-    pub(crate) fn session_named(&self, name: &str) -> ForeignSession {
+    /// The same, with a given name.
+    pub(crate) fn session_named(&self, name: &str) -> OtherSession {
         let mut psql = self.client("psql");
         psql.env("PGAPPNAME", name);
         let sql = "BEGIN; SELECT 1; SELECT pg_sleep(60)";
         psql.args(["-X", "-q", "-c", sql, "postgres"]).stdout(Stdio::null());
-        let foreign = ForeignSession(psql.stderr(Stdio::null()).spawn().unwrap());
+        let session = OtherSession(psql.stderr(Stdio::null()).spawn().unwrap());
         let sleeping = "SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'PgSleep'";
         while self.ask(sleeping) != "1" {
             std::thread::yield_now();
         }
-        foreign
+        session
     }
 
-    /// Waits while a condition holds over the sessions beside the one that asks (`other`, of
-    /// `pg_stat_activity`). One transaction, however long it takes, so that asking is not what is seen.
+    /// Waits while a condition holds for the other sessions (`other`, from `pg_stat_activity`). It uses a
+    /// single transaction, so that the polling itself does not affect the result.
     pub(crate) fn wait_while(&self, condition: &str) {
         let others = "SELECT * FROM pg_stat_activity WHERE backend_type = 'client backend' AND pid <> \
                       pg_backend_pid()";
@@ -92,13 +92,13 @@ impl ForeignServer {
         answered(&self.client("pgbench").args(arguments).output().unwrap())
     }
 
-    /// Runs pgbench to whatever end.
+    /// Runs pgbench, however it ends.
     pub(crate) fn try_pgbench(&self, folder: &Path, arguments: &[&str]) -> Output {
         let mut pgbench = self.client("pgbench");
         pgbench.current_dir(folder).args(arguments).output().unwrap()
     }
 
-    /// Everything that stands in the server, in words.
+    /// A text with everything that the server contains.
     pub(crate) fn everything(&self) -> String {
         let names = self.ask(
             "SELECT nspname || '.' || relname || ':' || relkind::text FROM pg_class JOIN pg_namespace n ON \
@@ -113,14 +113,14 @@ impl ForeignServer {
         format!("{names}\n{set}")
     }
 
-    /// The schemas that are ours.
-    pub(crate) fn ours(&self) -> Vec<String> {
+    /// The schemas that Syncline manages.
+    pub(crate) fn managed_schemas(&self) -> Vec<String> {
         let names = self.ask("SELECT nspname FROM pg_namespace WHERE nspname LIKE 'syncline\\_%'");
         names.lines().map(str::to_owned).collect()
     }
 }
 
-/// A private server's URL with its password typed into it and without options.
+/// A private server's URL with its password and without options.
 pub(crate) fn with_password(url: &str) -> String {
     let place = url.split('?').next().unwrap();
     let (user, host) = place.split_once('@').unwrap_or((place, ""));
@@ -132,10 +132,10 @@ pub(crate) fn with_password(url: &str) -> String {
     }
 }
 
-/// Somebody else's session; ends with the test.
-pub(crate) struct ForeignSession(Child);
+/// Another user's session; ends with the test.
+pub(crate) struct OtherSession(Child);
 
-impl Drop for ForeignSession {
+impl Drop for OtherSession {
     fn drop(&mut self) {
         self.0.kill().unwrap();
         self.0.wait().unwrap();
@@ -148,7 +148,7 @@ fn answered(output: &Output) -> String {
     String::from_utf8(output.stdout.clone()).unwrap().trim().to_owned()
 }
 
-/// The command lines of all processes that can be seen.
+/// The command lines of all visible processes.
 pub(crate) fn command_lines() -> Vec<String> {
     let entries = std::fs::read_dir("/proc").unwrap().flatten();
     let lines = entries.map(|entry| entry.path().join("cmdline"));
@@ -158,7 +158,7 @@ pub(crate) fn command_lines() -> Vec<String> {
         .collect()
 }
 
-/// Waits until a run in that folder has measured something.
+/// Waits until a run in the directory has measured something.
 pub(crate) fn first_interval(folder: &Path) {
     let lines = || {
         let record = crate::support::records(folder).pop()?;
@@ -169,7 +169,7 @@ pub(crate) fn first_interval(folder: &Path) {
     }
 }
 
-/// A folder on a disk that every user may enter, wherever the house itself stands.
+/// A directory on a disk that every user may enter, wherever the repository is.
 pub(crate) fn open_folder() -> TempDir {
     public_directory(Path::new(syncline_launcher::FALLBACK))
 }

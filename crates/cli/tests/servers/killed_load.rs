@@ -1,11 +1,11 @@
-//! A load into a PostgreSQL that is killed (SIGKILL) half-way: whoever comes to that schema next is refused
-//! in a sentence that says what to do, whether or not it asks for the rows; cleaning makes room.
+//! A load into PostgreSQL that is killed (SIGKILL) half-way: the next run with that schema is refused with
+//! advice, whether or not it wants the rows; `clean` removes them.
 
-use crate::foreign_server::ForeignServer;
-use crate::support::{folder, left_behind, program, say};
+use crate::foreign_server::UnmanagedServer;
+use crate::support::{folder, left_behind, program, syncline};
 use std::process::Stdio;
 
-/// Every workload whose rows may stay, with options of a load that takes some moments, and of a small one.
+/// Every workload whose rows may stay, with options of a slow load and of a small one.
 const KEPT: [(&str, &str, &str); 8] = [
     ("select", "--rows 3000000", "--rows 100"),
     ("short", "--do read --rows 3000000", "--rows 20"),
@@ -22,15 +22,15 @@ const KEPT: [(&str, &str, &str); 8] = [
 ];
 
 #[test]
-fn who_comes_after_a_killed_load_is_refused_until_it_is_cleaned() {
-    let world = ForeignServer::new();
+fn runs_after_a_killed_load_are_refused_until_it_is_cleaned() {
+    let server = UnmanagedServer::new();
     let folder = folder();
     for (name, long, small) in KEPT {
         let schema = name.replace('-', "_");
         let flags = "--warm-up 0 --transactions 20 --line none";
         let line = |options: &str| {
-            let url = world.url();
-            // Whoever looks how far the load is works on the server too.
+            let url = server.url();
+            // The session that checks the progress of the load uses the server too.
             format!("run {name} {options} {flags} --on {url}?schema={schema}&live=yes")
         };
         let mut load = program(folder.path(), &line(&format!("{long} --reuse")))
@@ -42,30 +42,30 @@ fn who_comes_after_a_killed_load_is_refused_until_it_is_cleaned() {
             "SELECT coalesce(sum(pg_relation_size(c.oid)), 0) > 1000000 FROM pg_class c JOIN pg_namespace n \
              ON n.oid = relnamespace WHERE nspname = 'syncline_{schema}' AND relkind = 'r'"
         );
-        while world.ask(&loaded) != "t" {
+        while server.ask(&loaded) != "t" {
             assert_eq!(load.try_wait().unwrap(), None, "{name} ended before it was killed");
         }
         load.kill().unwrap();
         load.wait().unwrap();
-        world.wait_while("count(*) > 0");
-        let refused = say(folder.path(), &line(&format!("{long} --reuse")));
+        server.wait_while("count(*) > 0");
+        let refused = syncline(folder.path(), &line(&format!("{long} --reuse")));
         assert_eq!(refused.code, 2, "{name}: {refused:?}");
         let why =
             "its rows were not loaded to the end; remove it (in a server: syncline clean URL)";
         assert!(refused.err.contains(why), "{name}: {refused:?}");
-        let beside = say(folder.path(), &line(small));
-        assert_eq!(beside.code, 2, "{name}: {beside:?}");
+        let other = syncline(folder.path(), &line(small));
+        assert_eq!(other.code, 2, "{name}: {other:?}");
         let why = format!("schema syncline_{schema} exists already; name another with schema=");
-        assert!(beside.err.contains(&why), "{name}: {beside:?}");
+        assert!(other.err.contains(&why), "{name}: {other:?}");
     }
-    world.wait_while("count(*) > 0");
-    let cleaned = say(folder.path(), &format!("clean {}", world.url()));
+    server.wait_while("count(*) > 0");
+    let cleaned = syncline(folder.path(), &format!("clean {}", server.url()));
     assert_eq!(cleaned.code, 0, "{cleaned:?}");
-    assert_eq!(world.ours(), Vec::<String>::new());
+    assert_eq!(server.managed_schemas(), Vec::<String>::new());
     let (name, _, small) = KEPT[0];
-    let url = world.url();
+    let url = server.url();
     let anew = format!("run {name} {small} --transactions 20 --line none --on {url}?schema={name}");
-    let anew = say(folder.path(), &anew);
+    let anew = syncline(folder.path(), &anew);
     assert_eq!(anew.code, 0, "{anew:?}");
     assert_eq!(left_behind(folder.path()), Vec::<String>::new());
 }

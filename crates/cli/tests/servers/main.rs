@@ -1,6 +1,7 @@
-//! The program and real private servers: what it does to a server, what it leaves there, what it sees.
+//! The program with real private servers: its effects on a server, what it leaves there, and what it
+//! observes.
 //!
-//! What is not installed fails these tests; `./test` installs it first.
+//! The tests fail if a server is not installed; `./test` installs them first.
 
 #![allow(clippy::unwrap_used, reason = "what fails here fails the test that called it")]
 

@@ -1,39 +1,40 @@
-//! `syncline pgbench` beside pgbench itself, on one server: the same scripts leave the same rows.
+//! Compares `syncline pgbench` with pgbench on one server: the same scripts leave the same rows.
 
-use crate::foreign_server::ForeignServer;
-use crate::support::{ProgramOutput, folder, say};
+use crate::foreign_server::UnmanagedServer;
+use crate::support::{ProgramOutput, folder, syncline};
 
 const FRESH: &str =
     "DROP TABLE IF EXISTS public.answers; CREATE TABLE public.answers (n int, said text)";
 const ANSWERS: &str = "SELECT n, said FROM public.answers ORDER BY n";
 
-/// What a script leaves by pgbench, and by us.
-fn both(world: &ForeignServer, protocol: &str, script: &str) -> [String; 2] {
+/// The rows that a script leaves with pgbench, and with Syncline.
+fn both(server: &UnmanagedServer, protocol: &str, script: &str) -> [String; 2] {
     let folder = folder();
     let path = folder.path().join("a.sql");
     std::fs::write(&path, script).unwrap();
     let path = path.display().to_string();
-    world.ask(FRESH);
+    server.ask(FRESH);
     let flags = ["-n", "-t", "1", "-D", "default_seed=5432", "-M", protocol];
-    world.pgbench(&[&flags[..], &["-f", &path, "postgres"]].concat());
-    let theirs = world.ask(ANSWERS);
-    world.ask(FRESH);
+    server.pgbench(&[&flags[..], &["-f", &path, "postgres"]].concat());
+    let theirs = server.ask(ANSWERS);
+    server.ask(FRESH);
     let flags = flags.join(" ");
-    let said = say(folder.path(), &format!("pgbench {flags} -f a.sql --on {}", world.url()));
-    assert_eq!(said.code, 0, "{protocol}: {said:?}");
-    assert_mode(&said, protocol);
-    [theirs, world.ask(ANSWERS)]
+    let result =
+        syncline(folder.path(), &format!("pgbench {flags} -f a.sql --on {}", server.url()));
+    assert_eq!(result.code, 0, "{protocol}: {result:?}");
+    assert_mode(&result, protocol);
+    [theirs, server.ask(ANSWERS)]
 }
 
-fn assert_mode(said: &ProgramOutput, protocol: &str) {
+fn assert_mode(result: &ProgramOutput, protocol: &str) {
     let mode = format!("\nquery mode: {protocol}\n");
-    assert!(said.out.contains(&mode), "{said:?}");
+    assert!(result.out.contains(&mode), "{result:?}");
 }
 
-/// A row tells the request that wrote it, as the server sees it, and whether anything is prepared.
+/// A row contains the request that wrote it, as the server sees it, and whether anything is prepared.
 #[test]
-fn each_protocol_is_the_one_that_pgbench_speaks() {
-    let world = ForeignServer::new();
+fn each_protocol_is_that_of_pgbench() {
+    let server = UnmanagedServer::new();
     let script = "\\set x 7
 INSERT INTO public.answers SELECT 1, rtrim(current_query(), ';') || \
                   (SELECT count(*) > 0 FROM pg_prepared_statements) || :x::int;
@@ -43,16 +44,16 @@ INSERT INTO public.answers SELECT 1, rtrim(current_query(), ';') || \
         ("extended", "$1::int", "false7"),
         ("prepared", "$1::int", "true7"),
     ] {
-        let [theirs, ours] = both(&world, protocol, script);
+        let [theirs, ours] = both(&server, protocol, script);
         assert_eq!(ours, theirs, "{protocol}");
         assert!(ours.contains(value) && ours.ends_with(prepared), "{ours}");
     }
-    // Several statements of a request are one message, as pgbench sends them.
+    // Several statements of a request are one message, as in pgbench.
     let joined = "SELECT 1\\;INSERT INTO public.answers SELECT 1, rtrim(current_query(), ';');\n";
-    let [theirs, ours] = both(&world, "simple", joined);
+    let [theirs, ours] = both(&server, "simple", joined);
     assert_eq!(ours, theirs);
     assert!(ours.starts_with("1|SELECT 1;INSERT"), "{ours}");
-    // Built-in scripts by each, and without -M by the one that pgbench takes then.
+    // Built-in scripts with each protocol, and without -M with pgbench's default.
     let folder = folder();
     for (flags, mode) in [
         ("", "simple"),
@@ -61,53 +62,55 @@ INSERT INTO public.answers SELECT 1, rtrim(current_query(), ';') || \
         ("-M prepared", "prepared"),
         ("-M simple -C", "simple"),
     ] {
-        let line = format!("pgbench -c 3 -t 20 --max-tries 100 {flags} --on {}", world.url());
-        let said = say(folder.path(), &line);
-        assert_eq!(said.code, 0, "{flags}: {said:?}");
-        assert_mode(&said, mode);
-        assert!(said.out.contains("actually processed: 60/60"), "{said:?}");
+        let line = format!("pgbench -c 3 -t 20 --max-tries 100 {flags} --on {}", server.url());
+        let result = syncline(folder.path(), &line);
+        assert_eq!(result.code, 0, "{flags}: {result:?}");
+        assert_mode(&result, mode);
+        assert!(result.out.contains("actually processed: 60/60"), "{result:?}");
     }
 }
 
-/// A write is answered long after it was handed over; the question before it has not waited for it.
-/// f10: under the heading of pgbench 15, statements with their semicolon.
+/// A write is answered long after it was sent, but the query before it does not wait for it. f10: under the
+/// heading of pgbench 15, statements with their semicolon.
 #[test]
 fn each_statement_has_the_time_to_its_own_answer() {
-    let world = ForeignServer::new();
-    world.ask(FRESH);
+    let server = UnmanagedServer::new();
+    server.ask(FRESH);
     let folder = folder();
     let script =
         "SELECT 1;\nINSERT INTO public.answers SELECT 1, 'x' FROM pg_sleep(0.1);\nSELECT 2;\n";
     std::fs::write(folder.path().join("a.sql"), script).unwrap();
     for protocol in ["simple", "extended", "prepared"] {
-        let url = world.url();
-        let said =
-            say(folder.path(), &format!("pgbench -n -r -t 3 -M {protocol} -f a.sql --on {url}"));
-        assert_eq!(said.code, 0, "{said:?}");
+        let url = server.url();
+        let result = syncline(
+            folder.path(),
+            &format!("pgbench -n -r -t 3 -M {protocol} -f a.sql --on {url}"),
+        );
+        assert_eq!(result.code, 0, "{result:?}");
         let (_, lines) =
-            said.out.split_once("statement latencies in milliseconds and failures:").unwrap();
+            result.out.split_once("statement latencies in milliseconds and failures:").unwrap();
         let times: Vec<f64> =
             lines.lines().filter_map(|line| line.split_whitespace().next()?.parse().ok()).collect();
-        let [first, insert, last] = times[..] else { panic!("three statements: {said:?}") };
-        assert!(insert >= 100.0, "{protocol}: {said:?}");
-        assert!(first < 80.0 && last < 80.0, "{protocol}: {said:?}");
+        let [first, insert, last] = times[..] else { panic!("three statements: {result:?}") };
+        assert!(insert >= 100.0, "{protocol}: {result:?}");
+        assert!(first < 80.0 && last < 80.0, "{protocol}: {result:?}");
     }
 }
 
 #[test]
-fn a_script_reaches_the_tables_of_its_user_behind_ours() {
-    let (world, folder) = (ForeignServer::new(), folder());
-    world.ask("CREATE TABLE t17 (n int)");
+fn a_script_reaches_its_user_s_tables_after_syncline_s() {
+    let (server, folder) = (UnmanagedServer::new(), folder());
+    server.ask("CREATE TABLE t17 (n int)");
     let script = folder.path().join("own.sql");
     std::fs::write(&script, "INSERT INTO t17 VALUES (1);\n").unwrap();
-    let line = format!("pgbench -n -f {} -c 1 -t 5 --on {}", script.display(), world.url());
-    let said = say(folder.path(), &line);
-    assert_eq!(said.code, 0, "{said:?}");
-    assert_eq!(world.ask("SELECT count(*) FROM t17"), "5");
-    assert_eq!(world.ours(), Vec::<String>::new());
+    let line = format!("pgbench -n -f {} -c 1 -t 5 --on {}", script.display(), server.url());
+    let result = syncline(folder.path(), &line);
+    assert_eq!(result.code, 0, "{result:?}");
+    assert_eq!(server.ask("SELECT count(*) FROM t17"), "5");
+    assert_eq!(server.managed_schemas(), Vec::<String>::new());
 }
 
-/// What `\set` computes, by every operator and every function whose value is not drawn.
+/// Results of `\set`, for every operator and every function that is not random.
 const EXPRESSIONS: &[&str] = &[
     "10 / 4",
     "10.0 / 4",
@@ -215,12 +218,12 @@ const EXPRESSIONS: &[&str] = &[
 
 #[test]
 fn expressions_have_the_values_of_pgbench() {
-    let world = ForeignServer::new();
+    let server = UnmanagedServer::new();
     let lines = EXPRESSIONS.iter().enumerate();
     let lines = lines.map(|(number, expression)| {
         format!("\\set v {expression}\nINSERT INTO public.answers VALUES ({number}, ':v');\n")
     });
-    let [theirs, ours] = both(&world, "simple", &lines.collect::<String>());
+    let [theirs, ours] = both(&server, "simple", &lines.collect::<String>());
     assert_eq!(theirs.lines().count(), EXPRESSIONS.len(), "{theirs}");
     for ((theirs, ours), expression) in theirs.lines().zip(ours.lines()).zip(EXPRESSIONS) {
         assert_eq!(ours, theirs, "{expression}");
@@ -228,8 +231,7 @@ fn expressions_have_the_values_of_pgbench() {
     assert_eq!(theirs.lines().count(), ours.lines().count());
 }
 
-/// Branches, answers that go to variables, commands of the shell and transactions, as every protocol takes
-/// them.
+/// Branches, answers assigned to variables, shell commands and transactions, which every protocol supports.
 const ALL_PROTOCOLS: &str = "-- a comment
 \\set a 1 + \\
   2
@@ -272,10 +274,10 @@ INSERT INTO public.answers VALUES (9, 'without a semicolon')
 INSERT INTO public.answers VALUES (10, /* ; */ (:b::int + :client_id + :scale)::text || $$;$$)";
 
 #[test]
-fn commands_do_what_those_of_pgbench_do() {
-    let world = ForeignServer::new();
+fn commands_work_as_in_pgbench() {
+    let server = UnmanagedServer::new();
     for protocol in ["simple", "extended", "prepared"] {
-        let [theirs, ours] = both(&world, protocol, ALL_PROTOCOLS);
+        let [theirs, ours] = both(&server, protocol, ALL_PROTOCOLS);
         assert_eq!(ours, theirs, "{protocol}");
         assert_eq!(theirs.lines().count(), 9, "{theirs}");
     }
@@ -286,10 +288,10 @@ INSERT INTO public.answers VALUES (2, 'two');
 \\endpipeline
 ";
     for protocol in ["extended", "prepared"] {
-        let [theirs, ours] = both(&world, protocol, pipeline);
+        let [theirs, ours] = both(&server, protocol, pipeline);
         assert_eq!((ours.as_str(), theirs.as_str()), ("1|one\n2|two", "1|one\n2|two"));
     }
-    // What only texts can hold: values in quotes and as parts of names, and several statements at once.
+    // Only in the simple protocol: values in quotes and as parts of names, and several statements at once.
     let texts = "SELECT 5 AS five, 'two words' AS words, true AS yes \\gset p_
 INSERT INTO public.answers VALUES (1, ':p_five|:p_words|:p_yes|12:30|:nobody');
 SELECT 1 AS one \\; SELECT 7 AS seven UNION ALL SELECT 8 ORDER BY 1 \\; SELECT 9 AS n WHERE false \\aset
@@ -306,31 +308,32 @@ INSERT INTO public.answers VALUES (4, ':column_1|:column_2');
 INSERT INTO public.answers VALUES (5, 'a') \\; INSERT INTO public.answers VALUES (6, 'b');
 SELECT (ARRAY[1, 2])[1:2];
 ";
-    let [theirs, ours] = both(&world, "simple", texts);
+    let [theirs, ours] = both(&server, "simple", texts);
     assert_eq!(ours, theirs);
     assert!(theirs.contains("5|two words|t|12:30|:nobody"), "{theirs}");
     let folder = folder();
     std::fs::write(folder.path().join("p.sql"), pipeline).unwrap();
-    let line = format!("pgbench -t 1 -f p.sql --on {}", world.url());
-    let refused = say(folder.path(), &line);
+    let line = format!("pgbench -t 1 -f p.sql --on {}", server.url());
+    let refused = syncline(folder.path(), &line);
     assert_eq!(refused.code, 2, "{refused:?}");
     let why = "p.sql:1:1: \\startpipeline needs the extended or the prepared protocol";
     assert!(refused.err.contains(why), "{refused:?}");
 }
 
-/// `-i` drops what it made before, and a script that names no table of ours wants no schema.
+/// `-i` drops the tables it created before, and a script that names none of Syncline's tables needs no
+/// schema.
 #[test]
-fn tables_are_made_anew_and_a_script_without_them_makes_no_schema() {
-    let world = ForeignServer::new();
+fn tables_are_recreated_and_a_script_without_them_creates_no_schema() {
+    let server = UnmanagedServer::new();
     let folder = folder();
     std::fs::write(folder.path().join("one.sql"), "SELECT 1;\n").unwrap();
-    let url = world.url();
+    let url = server.url();
     let sign = if url.contains('?') { '&' } else { '?' };
     let run = |line: &str| {
         let line = format!("pgbench {line} --on {url}{sign}schema=pgbench");
-        let said = say(folder.path(), &line);
-        assert_eq!(said.code, 0, "{line}: {said:?}");
-        world.ours()
+        let result = syncline(folder.path(), &line);
+        assert_eq!(result.code, 0, "{line}: {result:?}");
+        server.managed_schemas()
     };
     let nothing: [String; 0] = [];
     assert_eq!(run("-f one.sql -t 2"), nothing);

@@ -1,7 +1,7 @@
-//! Calls of the kinds that pgbench's own regression tests make, by pgbench and by us, on the same tables:
-//! what one runs the other runs, transaction for transaction, and what one refuses the other refuses.
+//! Runs calls like those of pgbench's own regression tests with pgbench and with Syncline on the same tables:
+//! both run the same calls, transaction for transaction, and refuse the same calls.
 
-use crate::foreign_server::ForeignServer;
+use crate::foreign_server::UnmanagedServer;
 use crate::support::{ProgramOutput, folder, program};
 use std::path::Path;
 
@@ -13,7 +13,7 @@ enum End {
     BrokeOff,
 }
 
-/// Flags that run built-in scripts, or that no script is needed for.
+/// Options that run built-in scripts, or that require no script.
 const PLAIN: &[&str] = &[
     "-t 5 -c 2 -M simple",
     "-t 5 -c 2 -M extended",
@@ -40,7 +40,7 @@ const PLAIN: &[&str] = &[
     "-S -t 5 --random-seed=time",
     "-S -t 5 -P 1",
     "-S -t 5 -P 1 --progress-timestamp",
-    // f07: of a flag that is given twice the last one holds.
+    // f07: the last value of a repeated option counts.
     "-S -c 1 -c 2 -t 1 -t 3",
     "-S -n -n -t 2",
     "-S -Mprepared -t2 -c2 -j2",
@@ -50,7 +50,7 @@ const PLAIN: &[&str] = &[
     "-b list",
     "--show-script se",
     "--show-script=tpcb",
-    // What is refused.
+    // Refused calls.
     "-c 0",
     "-c many",
     "-j 0",
@@ -97,7 +97,7 @@ const PLAIN: &[&str] = &[
     "-S -t 1 one-word-too-many",
 ];
 
-/// Scripts, each run with `-t 3` and what is behind the bar.
+/// Scripts, each run with `-t 3` and the options after the bar.
 const SCRIPTS: &[(&str, &str)] = &[
     ("", "SELECT 1;"),
     ("", "-- only SQL\nBEGIN;\nSELECT 1;\nEND;"),
@@ -137,7 +137,7 @@ const SCRIPTS: &[(&str, &str)] = &[
         "--max-tries=5",
         "BEGIN ISOLATION LEVEL SERIALIZABLE;\nUPDATE pgbench_branches SET bbalance = bbalance + 1 WHERE bid = 1;\nEND;",
     ),
-    // What is refused, or breaks off.
+    // Refused or aborted scripts.
     ("", ""),
     ("", "-- nothing\n"),
     ("", "SELECT 1 + ;"),
@@ -205,21 +205,21 @@ fn processed(out: &str) -> Option<String> {
     line.map(|line| line.split('/').next().unwrap_or_default().to_owned())
 }
 
-/// The same call by both; says how pgbench's ended.
-fn replay(world: &ForeignServer, folder: &Path, call: &str) -> Result<End, String> {
+/// Runs the same call with both; returns how pgbench's ended.
+fn replay(server: &UnmanagedServer, folder: &Path, call: &str) -> Result<End, String> {
     let words: Vec<_> = call.split_whitespace().chain(["postgres"]).collect();
-    let theirs = world.try_pgbench(folder, &words);
-    let port = world.port();
+    let theirs = server.try_pgbench(folder, &words);
+    let port = server.port();
     let mut ours = program(folder, "pgbench -h 127.0.0.1 -U postgres");
-    let ours = ours.env("PGPASSWORD", world.password());
+    let ours = ours.env("PGPASSWORD", server.password());
     let ours = ours.args(["-p", &port]).args(&words);
     let ours = ProgramOutput::of(ours.output().unwrap());
     let (there, here) = (end(theirs.status.code(), true), end(Some(ours.code), false));
-    let said = String::from_utf8_lossy(&theirs.stderr);
-    // What pgbench meets in the run may be known here before it.
+    let result = String::from_utf8_lossy(&theirs.stderr);
+    // Errors that pgbench finds during the run may be found here before it.
     let same = there == here || there == End::BrokeOff && here == End::Refused;
     if !same {
-        return Err(format!("{call}: {there:?} there ({said}), {here:?} here: {ours:?}"));
+        return Err(format!("{call}: {there:?} there ({result}), {here:?} here: {ours:?}"));
     }
     let counts = processed(&String::from_utf8_lossy(&theirs.stdout));
     if there == End::Ran && counts != processed(&ours.out) {
@@ -231,21 +231,21 @@ fn replay(world: &ForeignServer, folder: &Path, call: &str) -> Result<End, Strin
     Ok(there)
 }
 
-/// Servers that share the calls: most of a call is waiting for the server and for the kernel.
+/// The servers that share the calls: most of a call is waiting for the server and the kernel.
 const SERVERS: usize = 3;
 
-/// Every so-many-th call, on a server of its own.
+/// Runs every n-th call on its own server.
 fn replay_share(folder: &Path, calls: &[String], first: usize) -> Vec<Result<End, String>> {
-    let world = ForeignServer::new();
-    world.pgbench(&["-i", "-q", "postgres"]);
+    let server = UnmanagedServer::new();
+    server.pgbench(&["-i", "-q", "postgres"]);
     let share = calls.iter().skip(first).step_by(SERVERS);
-    let ends = share.map(|call| replay(&world, folder, call)).collect();
-    assert_eq!(world.ours(), Vec::<String>::new(), "nothing is left");
+    let ends = share.map(|call| replay(&server, folder, call)).collect();
+    assert_eq!(server.managed_schemas(), Vec::<String>::new(), "nothing is left");
     ends
 }
 
 #[test]
-fn calls_like_those_of_pgbench_s_own_tests_end_as_there() {
+fn calls_like_those_of_pgbench_s_own_tests_end_as_in_pgbench() {
     let folder = folder();
     let mut calls: Vec<String> = PLAIN.iter().map(|call| format!("-n {call}")).collect();
     for (number, (flags, script)) in SCRIPTS.iter().enumerate() {

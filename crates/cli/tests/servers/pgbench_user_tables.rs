@@ -1,32 +1,34 @@
-//! `syncline pgbench` on what is the user's own: tables that the real pgbench made, libpq's environment,
-//! connection strings, scripts whose clients define one object at once.
+//! `syncline pgbench` with the user's own data: tables that the real pgbench made, libpq's environment,
+//! connection strings, and scripts whose clients define one object at the same time.
 
-use crate::foreign_server::ForeignServer;
+use crate::foreign_server::UnmanagedServer;
 use crate::support::{ProgramOutput, folder, program};
 use std::path::Path;
 use std::process::Command;
 
-/// The flags that name a server, as pgbench has them.
-fn flags(world: &ForeignServer) -> String {
-    format!("-h 127.0.0.1 -p {} -U postgres", world.port())
+/// The options that name a server, as in pgbench.
+fn flags(server: &UnmanagedServer) -> String {
+    format!("-h 127.0.0.1 -p {} -U postgres", server.port())
 }
 
 /// The program with the password of the server in its environment.
-fn say(world: &ForeignServer, folder: &Path, line: &str) -> ProgramOutput {
+fn syncline(server: &UnmanagedServer, folder: &Path, line: &str) -> ProgramOutput {
     let mut program = program(folder, line);
-    program.env("PGPASSWORD", world.password());
+    program.env("PGPASSWORD", server.password());
     ProgramOutput::of(program.output().unwrap())
 }
 
-/// The program without any of libpq's environment but the password and that.
+/// Runs the program with the password and the given variables as its only libpq environment.
 fn under(
-    world: &ForeignServer,
+    server: &UnmanagedServer,
     folder: &Path,
     line: &str,
     variables: &[(&str, &str)],
 ) -> ProgramOutput {
     let mut program = program(folder, line);
-    without_libpq(&mut program).env("PGPASSWORD", world.password()).envs(variables.iter().copied());
+    without_libpq(&mut program)
+        .env("PGPASSWORD", server.password())
+        .envs(variables.iter().copied());
     ProgramOutput::of(program.output().unwrap())
 }
 
@@ -42,111 +44,114 @@ fn write(folder: &Path, name: &str, text: &str) {
     std::fs::write(folder.join(name), text).unwrap();
 }
 
-/// f02: what pgbench itself has made is what is measured, and nothing is made beside it.
+/// f02: tables that pgbench itself made are measured, and nothing is created next to them.
 #[test]
 fn tables_that_pgbench_made_are_used_as_they_are() {
-    let (world, folder) = (ForeignServer::new(), folder());
-    let flags = flags(&world);
-    world.pgbench(&["-i", "-q", "-s", "2", "postgres"]);
-    world.ask("ALTER TABLE pgbench_accounts ADD seen_at timestamptz");
-    let everything = world.everything();
+    let (server, folder) = (UnmanagedServer::new(), folder());
+    let flags = flags(&server);
+    server.pgbench(&["-i", "-q", "-s", "2", "postgres"]);
+    server.ask("ALTER TABLE pgbench_accounts ADD seen_at timestamptz");
+    let everything = server.everything();
     write(
         folder.path(),
         "own.sql",
         "\\set aid random(1, 100000 * :scale)\n\
          UPDATE pgbench_accounts SET seen_at = now() WHERE aid = :aid;\n",
     );
-    let own = say(&world, folder.path(), &format!("pgbench -n -t 5 -f own.sql {flags} postgres"));
+    let own =
+        syncline(&server, folder.path(), &format!("pgbench -n -t 5 -f own.sql {flags} postgres"));
     assert_eq!(own.code, 0, "{own:?}");
     assert!(own.out.contains("actually processed: 5/5"), "{own:?}");
     assert!(own.out.contains("scaling factor: 1\n"), "as pgbench: of no -s it is 1: {own:?}");
-    let seen = world
+    let seen = server
         .ask("SELECT count(*) BETWEEN 1 AND 5 FROM pgbench_accounts WHERE seen_at IS NOT NULL");
     assert_eq!(seen, "t");
     for (more, warned) in [("-S -n", ""), ("-n -s 7", "scale option ignored"), ("", "as with -n")] {
         let line = format!("pgbench {more} -c 2 -t 20 --max-tries 50 {flags} postgres");
-        let said = say(&world, folder.path(), &line);
-        assert_eq!(said.code, 0, "{said:?}");
-        assert!(said.out.contains("scaling factor: 2\n"), "{said:?}");
-        assert!(said.err.contains(warned), "{more}: {said:?}");
+        let result = syncline(&server, folder.path(), &line);
+        assert_eq!(result.code, 0, "{result:?}");
+        assert!(result.out.contains("scaling factor: 2\n"), "{result:?}");
+        assert!(result.err.contains(warned), "{more}: {result:?}");
     }
-    assert_eq!(world.ask("SELECT count(*) FROM pgbench_history"), "80");
-    assert_eq!(world.everything(), everything, "nothing is left without -i");
-    let on = say(&world, folder.path(), &format!("pgbench -n -S -t 5 --on {}", world.url()));
+    assert_eq!(server.ask("SELECT count(*) FROM pgbench_history"), "80");
+    assert_eq!(server.everything(), everything, "nothing is left without -i");
+    let on = syncline(&server, folder.path(), &format!("pgbench -n -S -t 5 --on {}", server.url()));
     assert_eq!(on.code, 0, "{on:?}");
     assert!(on.out.contains("scaling factor: 2\n"), "{on:?}");
-    let filling = say(&world, folder.path(), &format!("pgbench -i -q {flags} postgres"));
+    let filling = syncline(&server, folder.path(), &format!("pgbench -i -q {flags} postgres"));
     assert_eq!(filling.code, 2, "{filling:?}");
     assert!(
-        filling.err.contains("public.pgbench_accounts is at")
-            && filling.err.contains("leave out -i"),
+        filling.err.contains("public.pgbench_accounts is at") && filling.err.contains("omit -i"),
         "{filling:?}"
     );
-    assert_eq!(world.everything(), everything);
-    // What is only named alike is not meant.
+    assert_eq!(server.everything(), everything);
+    // Tables with a similar name are not used.
     write(folder.path(), "alike.sql", "CREATE TEMP TABLE pgbench_accounts_copy (n int);\n");
     let alike =
-        say(&world, folder.path(), &format!("pgbench -n -t 1 -f alike.sql {flags} postgres"));
+        syncline(&server, folder.path(), &format!("pgbench -n -t 1 -f alike.sql {flags} postgres"));
     assert_eq!(alike.code, 0, "{alike:?}");
 }
 
-/// f02: without -i nothing is made where tables stay, and of two kinds of tables none is chosen.
+/// f02: without -i nothing is created where tables stay, and if both kinds of tables exist, neither is
+/// chosen.
 #[test]
-fn without_i_nothing_is_made_and_of_two_kinds_of_tables_none_is_chosen() {
-    let (world, folder) = (ForeignServer::new(), folder());
-    let flags = flags(&world);
-    let everything = world.everything();
-    let missing = say(&world, folder.path(), &format!("pgbench -S -t 1 {flags} postgres"));
+fn without_i_nothing_is_created_and_two_kinds_of_tables_are_refused() {
+    let (server, folder) = (UnmanagedServer::new(), folder());
+    let flags = flags(&server);
+    let everything = server.everything();
+    let missing = syncline(&server, folder.path(), &format!("pgbench -S -t 1 {flags} postgres"));
     assert_eq!(missing.code, 2, "{missing:?}");
-    assert!(missing.err.contains("make them by -i first"), "{missing:?}");
-    assert_eq!(world.everything(), everything);
-    let made = say(&world, folder.path(), &format!("pgbench -i -q {flags} postgres"));
+    assert!(missing.err.contains("create them with -i first"), "{missing:?}");
+    assert_eq!(server.everything(), everything);
+    let made = syncline(&server, folder.path(), &format!("pgbench -i -q {flags} postgres"));
     assert_eq!(made.code, 0, "{made:?}");
-    let ours = say(&world, folder.path(), &format!("pgbench -t 5 {flags} postgres"));
+    let ours = syncline(&server, folder.path(), &format!("pgbench -t 5 {flags} postgres"));
     assert_eq!(ours.code, 0, "{ours:?}");
-    // What a script makes is where it would be without us.
+    // A script creates its objects where it would without Syncline.
     write(folder.path(), "make.sql", "CREATE TABLE made (a int);\n");
-    let make = say(&world, folder.path(), &format!("pgbench -n -t 1 -f make.sql {flags} postgres"));
+    let make =
+        syncline(&server, folder.path(), &format!("pgbench -n -t 1 -f make.sql {flags} postgres"));
     assert_eq!(make.code, 0, "{make:?}");
-    assert_eq!(world.ask("SELECT to_regclass('public.made') IS NOT NULL"), "t");
-    world.pgbench(&["-i", "-q", "postgres"]);
-    let both = say(&world, folder.path(), &format!("pgbench -S -t 1 {flags} postgres"));
+    assert_eq!(server.ask("SELECT to_regclass('public.made') IS NOT NULL"), "t");
+    server.pgbench(&["-i", "-q", "postgres"]);
+    let both = syncline(&server, folder.path(), &format!("pgbench -S -t 1 {flags} postgres"));
     assert_eq!(both.code, 2, "{both:?}");
     assert!(
-        both.err.contains("public.pgbench_accounts is at") && both.err.contains("are there too"),
+        both.err.contains("public.pgbench_accounts is at")
+            && both.err.contains("so are tables that"),
         "{both:?}"
     );
 }
 
-/// f03, f04, f05, f06, f12: what the environment and connection strings say is meant.
+/// f03, f04, f05, f06, f12: the environment and connection strings take effect.
 #[test]
-fn the_environment_of_libpq_and_connection_strings_say_where_and_how() {
-    let (world, folder) = (ForeignServer::new(), folder());
-    world.ask("CREATE TABLE kept (word text)");
+fn libpq_s_environment_and_connection_strings_take_effect() {
+    let (server, folder) = (UnmanagedServer::new(), folder());
+    server.ask("CREATE TABLE kept (word text)");
     write(
         folder.path(),
         "kept.sql",
         "SELECT current_setting('synchronous_commit') AS word \\gset\nINSERT INTO kept VALUES (':word');\n",
     );
     write(folder.path(), "one.sql", "SELECT 1;\n");
-    let port = world.port();
-    let flags = flags(&world);
+    let port = server.port();
+    let flags = flags(&server);
     let kept = |variables: &[(&str, &str)]| {
-        world.ask("TRUNCATE kept");
+        server.ask("TRUNCATE kept");
         let line = format!("pgbench -n -t 1 -f kept.sql {flags} postgres");
-        let said = under(&world, folder.path(), &line, variables);
-        assert_eq!(said.code, 0, "{said:?}");
-        (world.ask("SELECT word FROM kept"), said)
+        let result = under(&server, folder.path(), &line, variables);
+        assert_eq!(result.code, 0, "{result:?}");
+        (server.ask("SELECT word FROM kept"), result)
     };
     assert_eq!(kept(&[]).0, "on");
-    let (word, said) = kept(&[("PGOPTIONS", "-c synchronous_commit=off")]);
+    let (word, result) = kept(&[("PGOPTIONS", "-c synchronous_commit=off")]);
     assert_eq!(word, "off", "f03");
-    assert!(said.err.contains("durability=none"), "{said:?}");
-    world.ask("ALTER ROLE postgres SET synchronous_commit = off");
+    assert!(result.err.contains("durability=none"), "{result:?}");
+    server.ask("ALTER ROLE postgres SET synchronous_commit = off");
     assert_eq!(kept(&[]).0, "off", "f03: the role's own setting holds too");
-    world.ask("ALTER ROLE postgres RESET synchronous_commit");
+    server.ask("ALTER ROLE postgres RESET synchronous_commit");
     let one = format!("pgbench -n -t 1 -f one.sql {flags} postgres");
-    let plain = under(&world, folder.path(), &one, &[("PGSSLMODE", "require")]);
+    let plain = under(&server, folder.path(), &one, &[("PGSSLMODE", "require")]);
     assert_eq!(plain.code, 2, "f04: {plain:?}");
     assert!(plain.err.contains("does not encrypt"), "{plain:?}");
     let alone = [
@@ -155,45 +160,48 @@ fn the_environment_of_libpq_and_connection_strings_say_where_and_how() {
         ("PGUSER", "postgres"),
         ("PGDATABASE", "postgres"),
     ];
-    let said = under(&world, folder.path(), "pgbench -n -t 1 -f one.sql", &alone);
-    assert_eq!(said.code, 0, "f05: {said:?}");
-    let password = world.password();
+    let result = under(&server, folder.path(), "pgbench -n -t 1 -f one.sql", &alone);
+    assert_eq!(result.code, 0, "f05: {result:?}");
+    let password = server.password();
     for name in [
         format!("postgresql://postgres@127.0.0.1:{port}/postgres"),
         format!("host=127.0.0.1 port={port} user=postgres dbname=postgres password={password}"),
         format!("postgres://127.0.0.1/postgres?port={port}&user=postgres&application_name=x"),
     ] {
         let mut program = program(folder.path(), "pgbench -n -t 1 -f one.sql");
-        without_libpq(&mut program).env("PGPASSWORD", world.password());
-        let said = ProgramOutput::of(program.arg(&name).output().unwrap());
-        assert_eq!(said.code, 0, "f06: {name}: {said:?}");
-        assert!(!said.err.contains(&password), "{said:?}");
+        without_libpq(&mut program).env("PGPASSWORD", server.password());
+        let result = ProgramOutput::of(program.arg(&name).output().unwrap());
+        assert_eq!(result.code, 0, "f06: {name}: {result:?}");
+        assert!(!result.err.contains(&password), "{result:?}");
     }
     let records = crate::support::records(folder.path());
     let newest = std::fs::read_to_string(records.last().unwrap()).unwrap();
     assert!(!newest.contains(&password) && newest.contains("application_name"), "{newest}");
     let url = format!("postgresql://postgres@127.0.0.1:{port}/postgres?sslmode=prefer");
-    let pasted = say(
-        &world,
+    let pasted = syncline(
+        &server,
         folder.path(),
         &format!("run insert --on {url} --transactions 5 --warm-up 0 --line none"),
     );
     assert_eq!(pasted.code, 0, "D14: {pasted:?}");
-    // f12: both clients define the table at once; who loses counts a failed transaction, and goes on.
+    // f12: both clients define the table at once; the loser counts a failed transaction and continues.
     write(
         folder.path(),
         "define.sql",
         "CREATE TABLE IF NOT EXISTS made_here (a INT);\nINSERT INTO made_here VALUES (:client_id);\n",
     );
     for _ in 0..3 {
-        world.ask("DROP TABLE IF EXISTS made_here");
+        server.ask("DROP TABLE IF EXISTS made_here");
         let line = format!("pgbench -n -c 4 -j 4 -t 5 -f define.sql {flags} postgres");
-        let said = say(&world, folder.path(), &line);
-        assert_eq!(said.code, 0, "{said:?}");
-        let rows: u64 = world.ask("SELECT count(*) FROM made_here").parse().unwrap();
-        assert!(said.out.contains(&format!("actually processed: {rows}/20")), "{rows}: {said:?}");
-        assert!(rows >= 17, "each client loses at most its first: {said:?}");
-        let again = say(&world, folder.path(), &format!("{line} --max-tries 10"));
+        let result = syncline(&server, folder.path(), &line);
+        assert_eq!(result.code, 0, "{result:?}");
+        let rows: u64 = server.ask("SELECT count(*) FROM made_here").parse().unwrap();
+        assert!(
+            result.out.contains(&format!("actually processed: {rows}/20")),
+            "{rows}: {result:?}"
+        );
+        assert!(rows >= 17, "each client loses at most its first: {result:?}");
+        let again = syncline(&server, folder.path(), &format!("{line} --max-tries 10"));
         assert!(again.out.contains("actually processed: 20/20"), "{again:?}");
     }
 }

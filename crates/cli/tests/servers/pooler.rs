@@ -1,9 +1,9 @@
-//! A run through `PgBouncer`: the application that shares the pool finds its sessions as they were.
+//! Runs through `PgBouncer`: an application that shares the pool finds its sessions unchanged.
 //!
-//! The pooler listens on a Unix socket alone, in a directory of its own, as the user of the private server.
-//! Where `PgBouncer` is not installed these tests print that they are skipped; `./test` installs it first.
+//! The pooler listens only on a Unix socket, in its own directory, as the user of the private server. If
+//! `PgBouncer` is not installed, these tests print that they are skipped; `./test` installs it first.
 
-use crate::foreign_server::ForeignServer;
+use crate::foreign_server::UnmanagedServer;
 use crate::support::{ProgramOutput, folder, program};
 use std::fs;
 use std::io::{BufRead, BufReader};
@@ -15,11 +15,11 @@ use std::time::Duration;
 use syncline_instrument::clock;
 use tempfile::TempDir;
 
-/// What a user who asked for the impossible waits for at most.
+/// The longest time until an impossible request is refused.
 const REFUSED_WITHIN: Duration = Duration::from_secs(10);
-/// A run that still goes on then hangs. No case takes as long on a busy machine.
+/// A run that takes longer than this hangs; on a busy machine every case takes less.
 const HANGS_AFTER: Duration = Duration::from_secs(90);
-/// The number in the name of the pooler's socket, which is alone in its directory.
+/// The number in the name of the pooler's socket, the only one in its directory.
 const PORT: u16 = 6432;
 /// The database that the pooler passes on.
 const DATABASE: &str = "shop";
@@ -31,9 +31,9 @@ struct Pooler {
 }
 
 impl Pooler {
-    /// None where it is not installed.
+    /// None if it is not installed.
     #[allow(clippy::print_stdout, reason = "a test that is skipped says so")]
-    fn start(world: &ForeignServer, settings: &str) -> Option<Pooler> {
+    fn start(world: &UnmanagedServer, settings: &str) -> Option<Pooler> {
         let Some(installed) = installed() else {
             println!("skipped: pgbouncer is not installed");
             return None;
@@ -62,7 +62,7 @@ impl Pooler {
         }
         let mut command = Command::new(installed);
         if owner.uid() != fs::metadata("/proc/self").unwrap().uid() {
-            // Given another user, the standard library clears the groups as well.
+            // When the user changes, the standard library clears the groups as well.
             command.uid(owner.uid()).gid(owner.gid());
         }
         let process = command
@@ -81,7 +81,7 @@ impl Pooler {
             ready
         });
         assert!(ready, "PgBouncer ended before it was ready: {read:#?}");
-        // The rest is read so that the pipe never fills.
+        // Drains the pipe so that it never fills.
         std::thread::spawn(move || log.map_while(Result::ok).for_each(drop));
         Some(pooler)
     }
@@ -96,7 +96,7 @@ impl Pooler {
         format!("postgres://postgres@:{PORT}/{DATABASE}?socket={socket}{options}")
     }
 
-    /// What the application gets for a statement, on whatever connection the pool gives it.
+    /// The application's answer to a statement, on any connection of the pool.
     fn application(&self, sql: &str) -> String {
         let output = Command::new("psql")
             .args(["-h", &self.socket(), "-p", &PORT.to_string()])
@@ -110,7 +110,7 @@ impl Pooler {
         String::from_utf8(output.stdout).unwrap().trim().to_owned()
     }
 
-    /// What a run could leave on the pool's connections: as many answers as the pool may have connections.
+    /// What a run could leave on the pool's connections, with one answer per possible connection.
     fn sessions(&self) -> Vec<String> {
         let asked = "SELECT current_setting('search_path'), current_setting('synchronous_commit'), \
                      current_setting('default_transaction_isolation'), current_setting('lock_timeout'), \
@@ -133,7 +133,7 @@ fn installed() -> Option<PathBuf> {
     folders.map(|folder| folder.join("pgbouncer")).find(|path| path.is_file())
 }
 
-/// Runs the program to its end, and says how long that took.
+/// Runs the program to its end, and returns how long that took.
 fn ends(folder: &Path, line: &str, target: &str) -> (ProgramOutput, Duration) {
     let begun = clock::now();
     let passed = || Duration::from_nanos(clock::now() - begun);
@@ -158,8 +158,8 @@ const RUN: &str = "run insert --warm-up 0 --line none --transactions 40";
 
 // B.F1
 #[test]
-fn a_pooler_that_shares_connections_is_refused_and_its_application_finds_its_sessions_unchanged() {
-    let world = ForeignServer::new();
+fn a_pooler_that_shares_connections_is_refused_and_its_sessions_stay_unchanged() {
+    let world = UnmanagedServer::new();
     world.ask("CREATE TABLE orders (id int); INSERT INTO orders VALUES (1)");
     let before = world.everything();
     for mode in ["transaction", "statement"] {
@@ -174,13 +174,13 @@ fn a_pooler_that_shares_connections_is_refused_and_its_application_finds_its_ses
             [("", 1), ("", 4), ("&durability=none&isolation=serializable", 2), ("&live=yes", 2)]
         {
             let line = format!("{RUN} --clients {clients}");
-            let (said, took) = ends(folder.path(), &line, &pooler.url(options));
-            assert_eq!(said.code, 2, "{mode} {options}: {said:?}");
+            let (result, took) = ends(folder.path(), &line, &pooler.url(options));
+            assert_eq!(result.code, 2, "{mode} {options}: {result:?}");
             assert!(
-                said.err.contains("is a pooler in transaction mode")
-                    && said.err.contains("PgBouncer")
-                    && said.err.contains("name the server's own port"),
-                "{mode} {options}: {said:?}"
+                result.err.contains("is a pooler in transaction mode")
+                    && result.err.contains("PgBouncer")
+                    && result.err.contains("name the server's own port"),
+                "{mode} {options}: {result:?}"
             );
             assert!(took < REFUSED_WITHIN, "{mode} {options}: {took:?}");
             assert_eq!(pooler.sessions(), sessions, "{mode} {options}");
@@ -191,10 +191,11 @@ fn a_pooler_that_shares_connections_is_refused_and_its_application_finds_its_ses
     }
 }
 
-// B.F1, B.F13: the next run is not refused for the connections of the last one, which the pool keeps.
+// B.F1, B.F13: the connections of the last run, which the pool keeps, do not cause the next run to be
+// refused.
 #[test]
 fn runs_through_a_pool_of_whole_sessions_work_and_leave_nothing() {
-    let world = ForeignServer::new();
+    let world = UnmanagedServer::new();
     world.ask("CREATE TABLE orders (id int); INSERT INTO orders VALUES (1)");
     let before = world.everything();
     let Some(pooler) = Pooler::start(&world, "pool_mode = session\ndefault_pool_size = 12") else {
@@ -204,8 +205,8 @@ fn runs_through_a_pool_of_whole_sessions_work_and_leave_nothing() {
     let sessions = pooler.sessions();
     for options in ["", "&durability=none&isolation=serializable"] {
         let line = format!("{RUN} --clients 2");
-        let (said, _) = ends(folder.path(), &line, &pooler.url(options));
-        assert_eq!(said.code, 0, "{options}: {said:?}");
+        let (result, _) = ends(folder.path(), &line, &pooler.url(options));
+        assert_eq!(result.code, 0, "{options}: {result:?}");
         assert_eq!(pooler.sessions(), sessions, "{options}");
         assert_eq!(pooler.application("SELECT count(*) FROM orders"), "1");
         assert_eq!(world.everything(), before, "{options}");
@@ -215,7 +216,7 @@ fn runs_through_a_pool_of_whole_sessions_work_and_leave_nothing() {
 // B.F13
 #[test]
 fn more_clients_than_a_pool_has_connections_end_in_a_sentence() {
-    let world = ForeignServer::new();
+    let world = UnmanagedServer::new();
     let before = world.everything();
     for mode in ["session", "transaction"] {
         let settings = format!("pool_mode = {mode}\ndefault_pool_size = 5");
@@ -225,13 +226,13 @@ fn more_clients_than_a_pool_has_connections_end_in_a_sentence() {
         let folder = folder();
         let line = format!("{RUN} --clients 16");
         let target = pooler.url("&connect_timeout_ms=1000");
-        let (said, took) = ends(folder.path(), &line, &target);
-        assert_eq!(said.code, 2, "{mode}: {said:?}");
+        let (result, took) = ends(folder.path(), &line, &target);
+        assert_eq!(result.code, 2, "{mode}: {result:?}");
         let reason = match mode {
             "session" => "a pooler there may have fewer connections than the run has clients",
             _ => "is a pooler in transaction mode",
         };
-        assert!(said.err.contains(reason), "{mode}: {said:?}");
+        assert!(result.err.contains(reason), "{mode}: {result:?}");
         assert!(took < REFUSED_WITHIN, "{mode}: {took:?}");
         assert_eq!(world.everything(), before, "{mode}");
         let sessions = pooler.sessions();

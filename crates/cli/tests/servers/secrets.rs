@@ -1,22 +1,22 @@
-//! Passwords: not in the process list, not in a record, not in a message.
+//! Passwords are not in the process list, in records or in messages.
 
-use crate::foreign_server::{ForeignServer, command_lines, first_interval};
+use crate::foreign_server::{UnmanagedServer, command_lines, first_interval};
 use crate::support::{ProgramOutput, folder, interrupt, program, records, start};
 
-/// With a sign that ends something elsewhere in a URL.
+/// Contains a character that is a delimiter elsewhere in a URL.
 const PASSWORD: &str = "open;sesame-4711";
 
-/// The world's URL, of which the password is [`PASSWORD`] now.
-fn with_password(world: &ForeignServer) -> String {
-    world.ask(&format!("ALTER ROLE postgres PASSWORD '{PASSWORD}'"));
-    let old = world.password();
-    world.url().replace(&old, PASSWORD)
+/// The server's URL, after its password has been set to [`PASSWORD`].
+fn with_password(server: &UnmanagedServer) -> String {
+    server.ask(&format!("ALTER ROLE postgres PASSWORD '{PASSWORD}'"));
+    let old = server.password();
+    server.url().replace(&old, PASSWORD)
 }
 
 #[test]
 fn a_password_in_a_url_is_in_no_process_list_no_record_and_no_message() {
-    let (world, folder) = (ForeignServer::new(), folder());
-    let url = with_password(&world);
+    let (server, folder) = (UnmanagedServer::new(), folder());
+    let url = with_password(&server);
     let line = format!("run insert --on {url} --duration 60s --warm-up 0 --line none");
     let child = start(folder.path(), &line);
     first_interval(folder.path());
@@ -27,9 +27,9 @@ fn a_password_in_a_url_is_in_no_process_list_no_record_and_no_message() {
     assert!(!listed.contains(PASSWORD), "{listed}");
     assert!(command_lines().iter().all(|line| !line.contains(PASSWORD)));
     interrupt(&child);
-    let said = ProgramOutput::after(child);
+    let result = ProgramOutput::after(child);
     let record = std::fs::read_to_string(records(folder.path()).remove(0)).unwrap();
-    for text in [&said.out, &said.err, &record] {
+    for text in [&result.out, &result.err, &record] {
         assert!(!text.contains("sesame"), "{text}");
     }
     assert!(record.contains("postgres://postgres@127.0.0.1"), "{record}");
@@ -37,19 +37,19 @@ fn a_password_in_a_url_is_in_no_process_list_no_record_and_no_message() {
 
 #[test]
 fn sysbench_with_its_own_driver_options_keeps_its_tables_until_cleanup_and_hides_the_password() {
-    let (world, folder) = (ForeignServer::new(), folder());
-    let port = world.port();
-    let password = world.password();
+    let (server, folder) = (UnmanagedServer::new(), folder());
+    let port = server.port();
+    let password = server.password();
     let schemas = "SELECT count(*) FROM pg_namespace WHERE nspname = 'syncline_sysbench'";
     for (command, left) in [("prepare", "1"), ("run", "1"), ("cleanup", "0")] {
         let line = format!(
             "sysbench oltp_point_select --pgsql-user=postgres --pgsql-host=127.0.0.1 --pgsql-port={port} \
              --pgsql-db=postgres --pgsql-password={password} --table-size=10 --events=10 --time=0 {command}"
         );
-        let said = ProgramOutput::of(program(folder.path(), &line).output().unwrap());
-        assert_eq!(said.code, 0, "{said:?}");
-        assert_eq!(world.ask(schemas), left, "{command}");
-        for text in [&said.out, &said.err] {
+        let result = ProgramOutput::of(program(folder.path(), &line).output().unwrap());
+        assert_eq!(result.code, 0, "{result:?}");
+        assert_eq!(server.ask(schemas), left, "{command}");
+        for text in [&result.out, &result.err] {
             assert!(!text.contains(&password), "{text}");
         }
     }
@@ -76,10 +76,10 @@ fn a_refused_url_is_shown_without_its_password() {
             format!("pgbench -i --on {url}"),
             format!("ycsb load -P none --on {url}"),
         ] {
-            let said = ProgramOutput::of(program(folder.path(), &line).output().unwrap());
-            assert_eq!(said.code, 2, "{line}: {said:?}");
-            let text = said.out.clone() + &said.err;
-            assert!(!text.contains("sesame"), "{said:?}");
+            let result = ProgramOutput::of(program(folder.path(), &line).output().unwrap());
+            assert_eq!(result.code, 2, "{line}: {result:?}");
+            let text = result.out.clone() + &result.err;
+            assert!(!text.contains("sesame"), "{result:?}");
         }
     }
 }

@@ -1,72 +1,72 @@
-//! Do no harm: what stood in a server before a run stands there after it, however the run ends.
+//! Does no harm: everything that was in a server before a run is there after it, however the run ends.
 
-use crate::foreign_server::ForeignServer;
+use crate::foreign_server::UnmanagedServer;
 use crate::foreign_server::first_interval;
-use crate::support::{ProgramOutput, folder, interrupt, program, records, say, start};
+use crate::support::{ProgramOutput, folder, interrupt, program, records, start, syncline};
 use std::process::Stdio;
 
-const STRANGERS: &str = "CREATE SCHEMA syncline_like; \
+const UNMANAGED: &str = "CREATE SCHEMA syncline_like; \
     CREATE TABLE public.insert_rows (id int); INSERT INTO public.insert_rows VALUES (7); \
     CREATE TABLE syncline_like.theirs (id int)";
 
 #[test]
-fn a_run_leaves_a_strangers_tables_as_they_were_and_nothing_of_its_own() {
-    let (world, folder) = (ForeignServer::new(), folder());
-    world.ask(STRANGERS);
-    let before = world.everything();
-    let line = format!("run tpcb --on {} --transactions 20 --warm-up 0 --line none", world.url())
+fn a_run_leaves_unmanaged_tables_unchanged_and_nothing_of_its_own() {
+    let (server, folder) = (UnmanagedServer::new(), folder());
+    server.ask(UNMANAGED);
+    let before = server.everything();
+    let line = format!("run tpcb --on {} --transactions 20 --warm-up 0 --line none", server.url())
         .replace("tpcb", "debit-credit");
-    let said = say(folder.path(), &line);
-    assert_eq!(said.code, 0, "{said:?}");
-    assert_eq!(world.everything(), before);
-    assert_eq!(world.ask("SELECT id FROM public.insert_rows"), "7");
+    let result = syncline(folder.path(), &line);
+    assert_eq!(result.code, 0, "{result:?}");
+    assert_eq!(server.everything(), before);
+    assert_eq!(server.ask("SELECT id FROM public.insert_rows"), "7");
 }
 
 #[test]
-fn a_dry_run_says_everything_and_touches_nothing() {
-    let (world, folder) = (ForeignServer::new(), folder());
-    let before = world.everything();
-    let line = format!("run debit-credit --on {} --clients 4 --dry-run", world.url());
-    let said = say(folder.path(), &line);
-    assert_eq!(said.code, 0, "{said:?}");
+fn a_dry_run_prints_its_whole_plan_and_changes_nothing() {
+    let (server, folder) = (UnmanagedServer::new(), folder());
+    let before = server.everything();
+    let line = format!("run debit-credit --on {} --clients 4 --dry-run", server.url());
+    let result = syncline(folder.path(), &line);
+    assert_eq!(result.code, 0, "{result:?}");
     for words in
-        ["CREATE TABLE", "UPDATE", "connections", "would load about", "nothing was touched"]
+        ["CREATE TABLE", "UPDATE", "connections", "would load about", "nothing was changed"]
     {
-        let all = format!("{}{}", said.out, said.err);
+        let all = format!("{}{}", result.out, result.err);
         assert!(all.contains(words), "{words}: {all}");
     }
-    assert_eq!(world.everything(), before);
+    assert_eq!(server.everything(), before);
     assert!(records(folder.path()).is_empty());
 }
 
 #[test]
-fn a_server_on_which_others_work_is_refused_unless_that_is_allowed() {
-    let (world, folder) = (ForeignServer::new(), folder());
-    let foreign = world.foreign_session();
-    let line = format!("run insert --on {} --transactions 5 --warm-up 0 --line none", world.url());
-    let said = say(folder.path(), &line);
-    assert_eq!(said.code, 2, "{said:?}");
-    assert!(said.err.contains("other session"), "{said:?}");
-    assert!(world.ours().is_empty());
-    let said = say(folder.path(), &format!("{line} --live"));
-    assert_eq!(said.code, 0, "{said:?}");
-    assert!(world.ours().is_empty());
-    drop(foreign);
+fn a_server_with_other_sessions_is_refused_unless_live_is_given() {
+    let (server, folder) = (UnmanagedServer::new(), folder());
+    let session = server.other_session();
+    let line = format!("run insert --on {} --transactions 5 --warm-up 0 --line none", server.url());
+    let result = syncline(folder.path(), &line);
+    assert_eq!(result.code, 2, "{result:?}");
+    assert!(result.err.contains("other session"), "{result:?}");
+    assert!(server.managed_schemas().is_empty());
+    let result = syncline(folder.path(), &format!("{line} --live"));
+    assert_eq!(result.code, 0, "{result:?}");
+    assert!(server.managed_schemas().is_empty());
+    drop(session);
 }
 
-/// A run that was started and has connected.
-fn under_way(world: &ForeignServer, folder: &std::path::Path) -> std::process::Child {
-    let line = format!("run insert --on {} --duration 60s --warm-up 0 --line none", world.url());
+/// A run that has started and connected.
+fn under_way(server: &UnmanagedServer, folder: &std::path::Path) -> std::process::Child {
+    let line = format!("run insert --on {} --duration 60s --warm-up 0 --line none", server.url());
     let child = start(folder, &line);
     first_interval(folder);
     child
 }
 
 #[test]
-fn tables_that_a_run_works_on_are_not_made_anew() {
-    let (world, folder) = (ForeignServer::new(), folder());
-    let url = format!("{}?schema=bench", world.url());
-    let make = || say(folder.path(), &format!("pgbench -i -q --on {url}"));
+fn tables_in_use_by_a_run_are_not_recreated() {
+    let (server, folder) = (UnmanagedServer::new(), folder());
+    let url = format!("{}?schema=bench", server.url());
+    let make = || syncline(folder.path(), &format!("pgbench -i -q --on {url}"));
     assert_eq!(make().code, 0);
     let mut child = program(folder.path(), &format!("pgbench -S -T 60 --on {url}"))
         .stdout(Stdio::null())
@@ -85,45 +85,49 @@ fn tables_that_a_run_works_on_are_not_made_anew() {
 }
 
 #[test]
-fn what_a_killed_run_leaves_is_cleaned_and_nothing_else() {
-    let (world, folder) = (ForeignServer::new(), folder());
-    world.ask(STRANGERS);
-    let before = world.everything();
-    let mut child = under_way(&world, folder.path());
-    assert_eq!(world.ours().len(), 2, "ours, and the stranger's that is named alike");
+fn clean_removes_what_a_killed_run_left_and_nothing_else() {
+    let (server, folder) = (UnmanagedServer::new(), folder());
+    server.ask(UNMANAGED);
+    let before = server.everything();
+    let mut child = under_way(&server, folder.path());
+    assert_eq!(
+        server.managed_schemas().len(),
+        2,
+        "Syncline's schema, and an unmanaged one with a similar name"
+    );
     child.kill().unwrap();
     child.wait().unwrap();
-    let said = say(folder.path(), &format!("clean {}", world.url()));
-    assert_eq!(said.code, 0, "{said:?}");
-    assert!(said.out.contains("syncline_"), "{said:?}");
-    assert!(!said.out.contains("syncline_like"), "a stranger's schema went: {said:?}");
-    assert_eq!(world.everything(), before);
-    let again = say(folder.path(), &format!("clean {}", world.url()));
+    let result = syncline(folder.path(), &format!("clean {}", server.url()));
+    assert_eq!(result.code, 0, "{result:?}");
+    assert!(result.out.contains("syncline_"), "{result:?}");
+    assert!(!result.out.contains("syncline_like"), "an unmanaged schema was dropped: {result:?}");
+    assert_eq!(server.everything(), before);
+    let again = syncline(folder.path(), &format!("clean {}", server.url()));
     assert_eq!((again.code, again.out.as_str()), (0, ""), "{again:?}");
 }
 
 #[test]
-fn a_stopped_run_removes_what_it_made() {
-    let (world, folder) = (ForeignServer::new(), folder());
-    let before = world.everything();
-    let child = under_way(&world, folder.path());
+fn a_stopped_run_removes_its_tables() {
+    let (server, folder) = (UnmanagedServer::new(), folder());
+    let before = server.everything();
+    let child = under_way(&server, folder.path());
     interrupt(&child);
-    let said = ProgramOutput::after(child);
-    assert_eq!(said.code, 2, "{said:?}");
-    assert_eq!(world.everything(), before);
+    let result = ProgramOutput::after(child);
+    assert_eq!(result.code, 2, "{result:?}");
+    assert_eq!(server.everything(), before);
 }
 
 #[test]
 fn a_record_keeps_the_statements_and_an_alias_keeps_the_product_out_of_it() {
-    let (world, folder) = (ForeignServer::new(), folder());
-    let line = format!("run insert --on {} --transactions 5 --warm-up 0 --line none", world.url());
-    assert_eq!(say(folder.path(), &line).code, 0);
+    let (server, folder) = (UnmanagedServer::new(), folder());
+    let line = format!("run insert --on {} --transactions 5 --warm-up 0 --line none", server.url());
+    assert_eq!(syncline(folder.path(), &line).code, 0);
     let file = records(folder.path()).remove(0);
-    let shown = say(folder.path(), &format!("show {} --statements", file.display()));
+    let shown = syncline(folder.path(), &format!("show {} --statements", file.display()));
     assert!(shown.out.contains("INSERT INTO"), "{shown:?}");
     std::fs::remove_file(&file).unwrap();
-    let said = say(folder.path(), &format!("{line} --alias A"));
-    assert_eq!(said.code, 0, "{said:?}");
+    let result = syncline(folder.path(), &format!("{line} --alias A"));
+    assert_eq!(result.code, 0, "{result:?}");
     let text = std::fs::read_to_string(records(folder.path()).remove(0)).unwrap().to_lowercase();
     for name in ["postgres", "pg_", "wal_"] {
         assert!(!text.contains(name), "{name} is in {text}");

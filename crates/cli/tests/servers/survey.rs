@@ -1,16 +1,16 @@
-//! The survey with servers beside the embedded stores: one table, each on the line of its own log.
+//! A survey with servers and embedded stores: one table, each compared with the sync line of its own log.
 
-use crate::support::{folder, left_behind, say};
+use crate::support::{folder, left_behind, syncline};
 use serde_json::Value;
 
 #[test]
-fn a_survey_places_private_servers_on_the_lines_of_their_own_log_directories() {
+fn a_survey_compares_private_servers_with_the_sync_line_of_their_own_log() {
     let folder = folder();
     let line = "survey --on postgres:private --on mariadb:private --clients 1,2 --repeat 1 --duration 300ms \
                 --warm-up 100ms --json";
-    let said = say(folder.path(), line);
-    assert!(said.code < 2, "{said:?}");
-    let records = said.json();
+    let result = syncline(folder.path(), line);
+    assert!(result.code < 2, "{result:?}");
+    let records = result.json();
     let records = records.as_array().unwrap();
     let runs: Vec<&Value> = records.iter().filter(|one| one["kind"] == "run").collect();
     for name in ["engine", "sqlite", "postgres", "mariadb"] {
@@ -26,7 +26,7 @@ fn a_survey_places_private_servers_on_the_lines_of_their_own_log_directories() {
     }
     let probed: Vec<&Value> = records.iter().filter(|one| one["kind"] == "probe").collect();
     assert_eq!(probed.len(), 3, "the current directory and two log directories");
-    let shown = say(folder.path(), &format!("show {}", all_records(folder.path())));
+    let shown = syncline(folder.path(), &format!("show {}", all_records(folder.path())));
     let table = shown.out.as_str();
     let (_, together) = table
         .split_once("every store beside the sync rate of its log's disk")

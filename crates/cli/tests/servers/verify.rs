@@ -1,7 +1,7 @@
-//! `syncline verify durability --like`: a replica of a live server, which is only looked at.
+//! `syncline verify durability --like`: a replica configuration of a live server, which is only read.
 
-use crate::foreign_server::{ForeignServer, with_password};
-use crate::support::{folder, say};
+use crate::foreign_server::{UnmanagedServer, with_password};
+use crate::support::{folder, syncline};
 use std::process::Command;
 use syncline_launcher::{LaunchSpec, PrivateServer, Product};
 use tempfile::TempDir;
@@ -9,9 +9,9 @@ use tempfile::TempDir;
 const SMALL: &str = "--images 20 --control-images 10 --kills 1 --load 400ms --no-faults --json";
 
 #[test]
-fn a_twin_has_the_live_servers_settings_and_the_server_is_left_alone() {
-    let (world, folder) = (ForeignServer::new(), folder());
-    // A role's setting goes before one of the command line, by which the server was started.
+fn a_replica_has_the_live_server_s_settings_and_the_server_is_unchanged() {
+    let (world, folder) = (UnmanagedServer::new(), folder());
+    // A role's setting overrides that of the command line with which the server was started.
     world.ask("ALTER ROLE postgres SET synchronous_commit = off");
     world.ask("ALTER SYSTEM SET archive_command = 'touch /nowhere/at/all'");
     world.ask("SELECT pg_reload_conf()");
@@ -19,12 +19,12 @@ fn a_twin_has_the_live_servers_settings_and_the_server_is_left_alone() {
     assert_eq!(world.ask(set), "off");
     let began = world.ask("SELECT pg_postmaster_start_time()");
     let line = format!("verify durability --like {} {SMALL}", world.url());
-    let said = say(folder.path(), &line);
-    assert_eq!(said.code, 0, "{said:?}");
-    let record = said.json()["finding"].clone();
+    let result = syncline(folder.path(), &line);
+    assert_eq!(result.code, 0, "{result:?}");
+    let record = result.json()["finding"].clone();
     let copied = record["like"]["copied"].to_string();
     assert!(copied.contains("synchronous_commit=off"), "{copied}");
-    assert!(!said.out.contains("archive_command"), "{said:?}");
+    assert!(!result.out.contains("archive_command"), "{result:?}");
     assert_eq!(record["store"], "postgres", "{record}");
     assert!(record["verdict"]["promises_nothing"].is_string(), "{record}");
 
@@ -34,18 +34,18 @@ fn a_twin_has_the_live_servers_settings_and_the_server_is_left_alone() {
 }
 
 #[test]
-fn a_live_server_itself_is_refused_and_only_servers_have_twins() {
-    let (world, folder) = (ForeignServer::new(), folder());
-    let said = say(folder.path(), &format!("verify durability {}", world.url()));
-    assert_eq!(said.code, 2, "{said:?}");
-    assert!(said.err.contains("--like"), "{said:?}");
-    let said = say(folder.path(), "verify durability --like sqlite");
-    assert_eq!(said.code, 2, "{said:?}");
-    assert!(said.err.contains("cannot be observed"), "{said:?}");
+fn a_live_server_itself_is_refused_and_only_servers_have_replicas() {
+    let (world, folder) = (UnmanagedServer::new(), folder());
+    let result = syncline(folder.path(), &format!("verify durability {}", world.url()));
+    assert_eq!(result.code, 2, "{result:?}");
+    assert!(result.err.contains("--like"), "{result:?}");
+    let result = syncline(folder.path(), "verify durability --like sqlite");
+    assert_eq!(result.code, 2, "{result:?}");
+    assert!(result.err.contains("cannot be observed"), "{result:?}");
 }
 
-/// A server that is a stranger's to the program, and the URL by which it is met.
-fn stranger(product: Product) -> (PrivateServer, String, TempDir) {
+/// An unmanaged server, and its URL.
+fn unmanaged_server(product: Product) -> (PrivateServer, String, TempDir) {
     let folder = folder();
     let server = PrivateServer::start(&LaunchSpec {
         directory: Some(folder.path().to_owned()),
@@ -60,8 +60,8 @@ fn stranger(product: Product) -> (PrivateServer, String, TempDir) {
     (server, url, folder)
 }
 
-/// What a MariaDB answers to a statement, unaligned.
-fn asked(url: &str, sql: &str) -> String {
+/// MariaDB's answer to a statement, unaligned.
+fn ask_mariadb(url: &str, sql: &str) -> String {
     let password = url.split([':', '@']).nth(2).unwrap();
     let port = url.rsplit_once(':').unwrap().1.trim_end_matches('/');
     let mut client = Command::new("mariadb");
@@ -74,38 +74,38 @@ fn asked(url: &str, sql: &str) -> String {
 }
 
 #[test]
-fn a_mariadb_has_a_twin_of_its_version_with_its_settings() {
-    let (_server, url, _ground) = stranger(Product::Mariadb);
-    asked(&url, "SET GLOBAL innodb_flush_log_at_trx_commit = 2");
-    asked(&url, "SET GLOBAL innodb_max_dirty_pages_pct = 17");
-    let databases = asked(&url, "SHOW DATABASES");
+fn mariadb_has_a_replica_of_its_version_with_its_settings() {
+    let (_server, url, _ground) = unmanaged_server(Product::Mariadb);
+    ask_mariadb(&url, "SET GLOBAL innodb_flush_log_at_trx_commit = 2");
+    ask_mariadb(&url, "SET GLOBAL innodb_max_dirty_pages_pct = 17");
+    let databases = ask_mariadb(&url, "SHOW DATABASES");
     let folder = folder();
     let tiny = "--images 10 --control-images 1 --kills 1 --load 200ms --no-faults --json";
     let line = format!("verify durability --like {url} {tiny}");
-    let said = say(folder.path(), &line);
-    assert_eq!(said.code, 0, "{said:?}");
-    let record = said.json()["finding"].clone();
+    let result = syncline(folder.path(), &line);
+    assert_eq!(result.code, 0, "{result:?}");
+    let record = result.json()["finding"].clone();
     let copied = serde_json::json!(["innodb_flush_log_at_trx_commit=2"]);
     assert_eq!(record["like"]["copied"], copied, "{record}");
     assert_eq!(record["store"], "mariadb", "{record}");
-    let version = asked(&url, "SELECT VERSION()");
+    let version = ask_mariadb(&url, "SELECT VERSION()");
     assert_eq!(record["like"]["version"], version.as_str(), "{record}");
     assert_eq!(record["settings"]["version"], version.as_str(), "{record}");
     assert_eq!(record["settings"]["durability"], "os", "{record}");
     assert_eq!(record["images"]["images"], 10, "{record}");
     assert!(record["verdict"]["promises_nothing"].is_string(), "{record}");
-    assert_eq!(asked(&url, "SHOW DATABASES"), databases);
+    assert_eq!(ask_mariadb(&url, "SHOW DATABASES"), databases);
 }
 
 #[test]
 fn servers_without_replicas_are_refused_by_name() {
     for (product, name) in [(Product::Redis, "Redis"), (Product::Etcd, "etcd")] {
-        let (_server, url, _ground) = stranger(product);
+        let (_server, url, _ground) = unmanaged_server(product);
         let folder = folder();
-        let said = say(folder.path(), &format!("verify durability --like {url}"));
-        assert_eq!(said.code, 2, "{said:?}");
+        let result = syncline(folder.path(), &format!("verify durability --like {url}"));
+        assert_eq!(result.code, 2, "{result:?}");
         let words = format!("is {name}; --like makes replicas of PostgreSQL and MariaDB only");
-        assert!(said.err.contains(&words), "{said:?}");
-        assert_eq!(said.out, "", "{said:?}");
+        assert!(result.err.contains(&words), "{result:?}");
+        assert_eq!(result.out, "", "{result:?}");
     }
 }

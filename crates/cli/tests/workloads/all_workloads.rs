@@ -1,4 +1,4 @@
-//! Every workload that the program lists, in miniature, on every store and on the null target: a new one
+//! Runs every listed workload, in a small size, on every store and on the null target, so that a new one
 //! cannot be forgotten here.
 
 use crate::run_on::{STORES, runs_everywhere, workload};
@@ -9,9 +9,9 @@ use syncline_workloads::{AnyWorkload, LISTINGS};
 /// A workload made small.
 pub(crate) struct Miniature {
     pub(crate) name: &'static str,
-    /// Options of a run of some moments.
+    /// Options of a short run.
     pub(crate) runs: &'static [(&'static str, &'static str)],
-    /// Options of a load that takes some moments; empty for what starts from nothing.
+    /// Options of a slow load; empty for a workload without rows to load.
     pub(crate) loads: &'static [(&'static str, &'static str)],
 }
 
@@ -79,6 +79,6 @@ fn every_workload_runs_on_every_store_with_its_checks() {
             elsewhere.push(one.name);
         }
     }
-    // It wants a store that takes a user's statements: `script.rs` runs it where there is one.
+    // It requires a store that executes a user's statements: `script.rs` runs it on one.
     assert_eq!(elsewhere, ["script"]);
 }

@@ -1,9 +1,9 @@
-//! Concurrent transactions in miniature, on keys of which nobody meets another, and on few keys.
+//! Small runs of concurrent transactions, on disjoint keys and on few keys.
 
 use crate::run_on::{STORES, plan, run_on, runs_everywhere, workload};
 
 #[test]
-fn every_row_is_one_that_may_have_been_put_last() {
+fn every_row_may_be_the_last_one_written() {
     for (key_len, nops) in [("4", "20"), ("1", "5"), ("16", "1")] {
         let options = [("key_len", key_len), ("nops", nops)];
         runs_everywhere(&workload("concurrent-tx", &options), 6, 300);
@@ -11,7 +11,7 @@ fn every_row_is_one_that_may_have_been_put_last() {
 }
 
 #[test]
-fn what_aborts_on_purpose_is_neither_committed_nor_failed() {
+fn intended_aborts_are_neither_committed_nor_failed() {
     let load = workload("concurrent-tx", &[("aborts", "50"), ("nops", "2")]);
     let result = run_on(STORES[0], &load, &plan(4, 2_000));
     let outcomes = result.outcomes;

@@ -1,4 +1,4 @@
-//! Debit-credit in miniature: every profile, with the branch added to and with it read and written.
+//! Small runs of debit-credit: every profile, with the branch incremented, and read and written.
 
 use crate::run_on::{STORES, plan, run_on, runs_everywhere, workload};
 use std::time::Duration;
@@ -42,10 +42,10 @@ fn a_hot_branch_shows_as_conflicts_only_if_it_is_read() {
         assert_eq!(Cause::ALL[2], Cause::Serialization);
         serialization
     };
-    // Two of them may meet in an account, which is read back.
+    // Two transactions may conflict on an account, which is read back.
     let added = conflicts("add");
     assert!(added < 10, "{added} conflicts although no branch was read");
-    // How many there are hangs on how often two workers run at the same time.
+    // The number depends on how often two workers run at the same time.
     let mut read = 0;
     for _ in 0..30 {
         read += conflicts("read-write");
@@ -68,8 +68,8 @@ fn terminals_think_and_arrivals_do_not() {
         ..RunPlan::default()
     };
     let result = run_on("null", &load, &closed);
-    // 40 terminals that think a second on average: 80 in 2 s, give or take five deviations of a
-    // Poisson count.
+    // 40 terminals that think a second on average: 80 in 2 s, plus or minus five deviations of a Poisson
+    // count.
     let committed = result.outcomes.committed;
     assert!((35..=125).contains(&committed), "{committed}");
     let open = RunPlan { arrival: Arrival::Poisson { rate_per_s: 500.0 }, ..closed };
@@ -78,6 +78,7 @@ fn terminals_think_and_arrivals_do_not() {
     assert!((800..=1_200).contains(&committed), "{committed}");
     let judged = result.checks.iter().find(|check| check.name.contains("within 2 s"));
     assert_eq!(judged.map(|check| &check.outcome), Some(&CheckOutcome::Held));
-    let figure = result.figures.first().expect("what the scale allows is said");
+    let figure =
+        result.figures.first().expect("the record contains the rate that the scale allows");
     assert!(figure.name.contains("(not scaled)"), "{}", figure.name);
 }

@@ -1,4 +1,4 @@
-//! Join in miniature, over the primary key and over an index.
+//! Small runs of join, by the primary key and by an index.
 
 use crate::run_on::{runs_everywhere, workload};
 

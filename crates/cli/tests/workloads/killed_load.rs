@@ -1,7 +1,7 @@
-//! A load that is killed (SIGKILL) half-way leaves nothing that a later run takes for whole: who asks for
-//! the kept rows is refused in a sentence that says what to do, and who does not loads anew.
+//! A load that is killed (SIGKILL) half-way leaves nothing that a later run takes for complete: a run that
+//! wants the kept rows is refused with advice, and any other loads them again.
 //!
-//! The load runs in a process of its own, which is this test's program again and kills itself.
+//! The load runs in a separate process, which is this test's program again and kills itself.
 
 use crate::all_workloads::{MINIATURES, Miniature, is_for};
 use crate::run_on::{plan, workload};
@@ -15,7 +15,7 @@ use syncline_stores::AnyTarget;
 use syncline_workloads::AnyWorkload;
 
 const STORES: [&str; 2] = ["engine:{}?durability=none&segment_kib=1024", "sqlite:{}?durability=os"];
-/// Tells the program that it is the one to be killed: the name of the workload, then the URL.
+/// Makes the program the process to be killed: the name of the workload, then the URL.
 const VICTIM: &str = "SYNCLINE_TEST_KILLED_LOAD";
 
 /// Kills its own process as soon as some units are loaded and some are not.
@@ -36,7 +36,7 @@ fn keeping() -> RunPlan {
     RunPlan { reuse: true, ..plan(1, 5) }
 }
 
-/// Does nothing but in the process that is to be killed.
+/// Does nothing except in the process to be killed.
 #[test]
 fn the_process_that_is_killed() {
     let Ok(asked) = std::env::var(VICTIM) else {
@@ -58,7 +58,7 @@ fn of(name: &str) -> AnyWorkload {
 }
 
 #[test]
-fn who_comes_after_a_killed_load_is_refused_and_told_what_to_do() {
+fn runs_after_a_killed_load_are_refused_with_advice() {
     let loading = MINIATURES.iter().filter(|one| !one.loads.is_empty());
     let names: Vec<_> = loading.map(|one| one.name).collect();
     for url in STORES {
@@ -77,14 +77,14 @@ fn who_comes_after_a_killed_load_is_refused_and_told_what_to_do() {
                 .stderr(Stdio::piped())
                 .output()
                 .expect("it starts");
-            let said = String::from_utf8_lossy(&ended.stdout);
-            assert_eq!(ended.status.signal(), Some(9), "{name} on {url}: {said}");
+            let output = String::from_utf8_lossy(&ended.stdout);
+            assert_eq!(ended.status.signal(), Some(9), "{name} on {url}: {output}");
             is_refused(name, &url);
         }
     }
 }
 
-/// Who asks for rows that may stay is refused; who does not starts from fresh ones.
+/// A run that wants kept rows is refused; any other starts with new ones.
 fn is_refused(name: &str, url: &str) {
     let load = of(name);
     let stop = AtomicBool::new(false);

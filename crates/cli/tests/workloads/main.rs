@@ -1,5 +1,5 @@
-//! Every workload in miniature, on the targets that every build has, through the runner and with its
-//! checks: on the null target they do not apply, everywhere else they must hold.
+//! Small runs of every workload, on the targets of every build, through the runner and with checks: on the
+//! null target the checks do not apply, on every other they must hold.
 
 mod all_workloads;
 mod concurrent_tx;

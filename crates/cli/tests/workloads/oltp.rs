@@ -1,4 +1,4 @@
-//! sysbench's OLTP tests in miniature: all nine, and every option that changes what is done.
+//! Small runs of sysbench's OLTP tests: all nine, and every option that changes their work.
 
 use crate::run_on::{plan, run_on, runs_everywhere, runs_everywhere_but, workload};
 use syncline_contract::CheckOutcome;
@@ -73,13 +73,13 @@ fn every_distribution_finds_its_rows() {
 #[test]
 fn a_table_of_one_row_holds_too() {
     let options = [("table_size", "1"), ("range_size", "5")];
-    // The only row is replaced by every event, and what was added to it is gone with it.
+    // Every event replaces the only row, and with it what was added to it.
     let unknown = ["every k has grown by the index updates"];
     runs_everywhere_but(&workload("oltp", &options), 4, 200, &unknown);
 }
 
 #[test]
-fn queries_and_events_are_told_beside_the_throughput() {
+fn queries_and_events_are_reported_with_the_throughput() {
     let figure = |options: &[(&str, &str)]| {
         let result = run_on("null", &workload("oltp", options), &plan(2, 1_000));
         let figure = result.figures.first().copied().expect("a figure");

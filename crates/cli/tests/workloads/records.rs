@@ -1,4 +1,4 @@
-//! Many readers with one writer and with many, in miniature.
+//! Small runs of many readers with one writer and with many.
 
 use crate::run_on::{plan, run_on, runs_everywhere, workload};
 
@@ -25,7 +25,7 @@ fn the_one_writer_pauses() {
 }
 
 #[test]
-fn tasks_and_record_reads_are_both_told() {
+fn tasks_and_record_reads_are_both_reported() {
     let load = workload("mrow", &[("reads_per_task", "25"), ("write_wait_us", "0")]);
     let figures = run_on("null", &load, &plan(3, 2_000)).figures;
     let (tasks, reads) = (figures[0], figures[1]);

@@ -1,4 +1,4 @@
-//! Loaded rows that several runs share: taken as they are, refused if they are others or unfinished.
+//! Loaded rows that several runs share: reused, or refused if they differ or are incomplete.
 
 use crate::run_on::{plan, workload};
 use std::path::Path;
@@ -8,7 +8,7 @@ use syncline_stores::AnyTarget;
 
 const STORES: [&str; 2] = ["engine:{}?durability=none&segment_kib=1024", "sqlite:{}?durability=os"];
 
-/// Selects on so many rows, in a store at that path that stays.
+/// Selects from `rows` rows, in a store at a path that stays.
 fn select(url: &str, path: &Path, rows: &str, seed: u64) -> Result<RunResult, Error> {
     let plan = RunPlan { reuse: true, seed, ..plan(2, 50) };
     go(url, path, rows, &plan, &AtomicBool::new(false), &())
@@ -44,14 +44,14 @@ fn rows_are_loaded_once_and_serve_runs_of_any_seed() {
             })
             .collect();
         assert_eq!(kept, [false, true, true], "{url}");
-        // Rows made from other options are refused, and stay.
+        // Rows made with other options are refused, and stay.
         let refused = select(url, &path, "600", 1).expect_err("other rows");
         assert!(refused.to_string().contains("keeps rows of"), "{refused}");
         assert!(select(url, &path, "500", 4).is_ok(), "{url}");
     }
 }
 
-/// Asks to stop as soon as rows are being loaded.
+/// Requests a stop once rows are being loaded.
 struct StopsLoading<'s>(&'s AtomicBool);
 
 impl Observer for StopsLoading<'_> {
@@ -63,7 +63,7 @@ impl Observer for StopsLoading<'_> {
 }
 
 #[test]
-fn an_interrupted_load_leaves_nothing_that_a_later_run_could_take_for_whole() {
+fn an_interrupted_load_leaves_nothing_that_a_later_run_takes_for_complete() {
     for url in STORES {
         let folder = tempfile::tempdir().expect("a folder for the store");
         let path = folder.path().join("store");

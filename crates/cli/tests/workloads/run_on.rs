@@ -1,4 +1,4 @@
-//! Runs a workload on a target and looks at what came of it.
+//! Runs a workload on a target and checks the result.
 
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
@@ -7,15 +7,15 @@ use syncline_runner::{RunPlan, RunResult, run};
 use syncline_stores::AnyTarget;
 use syncline_workloads::AnyWorkload;
 
-/// The embedded targets of every build, without a sync so that the miniature is quick: what syncs does
-/// not change what is checked.
+/// The embedded targets of every build, without syncs so that the runs are quick; syncs do not affect the
+/// checks.
 pub(crate) const STORES: [&str; 3] = [
     "engine:{}?durability=none&segment_kib=1024",
     "engine:{}?durability=none&segment_kib=1024&client=threads",
     "sqlite:{}?durability=os",
 ];
 
-/// A workload with options, given as pairs.
+/// A workload with options as pairs.
 pub(crate) fn workload(name: &str, options: &[(&str, &str)]) -> AnyWorkload {
     let pairs = options.iter();
     let pairs: Vec<_> =
@@ -23,7 +23,7 @@ pub(crate) fn workload(name: &str, options: &[(&str, &str)]) -> AnyWorkload {
     AnyWorkload::parse(name, &pairs).unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// A plan of so many clients and transactions, with retries.
+/// A plan with a number of clients and transactions, with retries.
 pub(crate) fn plan(clients: usize, transactions: u64) -> RunPlan {
     RunPlan {
         clients,
@@ -35,7 +35,7 @@ pub(crate) fn plan(clients: usize, transactions: u64) -> RunPlan {
     }
 }
 
-/// Runs it on the target of a URL, in which `{}` stands for a path of its own.
+/// Runs it on the target of a URL, in which `{}` is replaced by a new path.
 pub(crate) fn run_on(url: &str, workload: &AnyWorkload, plan: &RunPlan) -> RunResult {
     let folder = tempfile::tempdir().expect("a folder for the store");
     let path = folder.path().join("store");
@@ -45,13 +45,13 @@ pub(crate) fn run_on(url: &str, workload: &AnyWorkload, plan: &RunPlan) -> RunRe
     run(&target, workload, plan, &stop, &()).unwrap_or_else(|error| panic!("{url}: {error}"))
 }
 
-/// Runs it on every store, where all checks must hold and something must commit, and on the null
-/// target, where no check of rows applies.
+/// Runs it on every store, where all checks must hold and something must commit, and on the null target,
+/// where checks of rows do not apply.
 pub(crate) fn runs_everywhere(workload: &AnyWorkload, clients: usize, transactions: u64) {
     runs_everywhere_but(workload, clients, transactions, &[]);
 }
 
-/// The same, where of these checks nobody can tell, which they must say.
+/// The same, for checks whose result is unknown, which they must report.
 pub(crate) fn runs_everywhere_but(
     workload: &AnyWorkload,
     clients: usize,
@@ -66,8 +66,8 @@ pub(crate) fn runs_everywhere_but(
         assert!(!result.checks.is_empty(), "{url}: nothing was checked");
         for check in &result.checks {
             if unknown.contains(&check.name.as_str()) {
-                let said = matches!(check.outcome, CheckOutcome::NotApplicable(_));
-                assert!(said, "{url}: {check:?}");
+                let not_applicable = matches!(check.outcome, CheckOutcome::NotApplicable(_));
+                assert!(not_applicable, "{url}: {check:?}");
             } else {
                 assert_eq!(check.outcome, CheckOutcome::Held, "{url}: {}", check.name);
             }

@@ -1,6 +1,6 @@
-//! Scripts of pgbench in miniature, on SQLite: what they read, decide, wait for and write.
+//! Small runs of pgbench scripts, on SQLite: reading, branching, waiting and writing.
 //!
-//! A script tells that something is not as it should be by dividing by zero, which ends the run.
+//! A script reports a wrong value by dividing by zero, which ends the run.
 
 use crate::run_on::{plan, run_on, workload};
 use std::path::Path;
@@ -12,7 +12,7 @@ use syncline_workloads::AnyWorkload;
 
 const SQLITE: &str = "sqlite:{}?durability=os";
 
-/// A file with a script, in a folder of its own.
+/// A file with a script, in its own directory.
 fn script(text: &str) -> (tempfile::TempDir, String) {
     let folder = tempfile::tempdir().expect("a folder for the script");
     let path = folder.path().join("a.sql");
@@ -28,12 +28,12 @@ fn of(text: &str, options: &[(&str, &str)]) -> AnyWorkload {
     workload("script", &options)
 }
 
-/// Runs a script a few times by one client.
+/// Runs a script a few times with one client.
 fn runs(text: &str) -> RunResult {
     run_on(SQLITE, &of(text, &[]), &plan(1, 3))
 }
 
-/// Runs a script to its end, however often it says that something is wrong.
+/// Runs a script to its end; a wrong value fails the test.
 fn holds(text: &str) {
     let result = runs(text);
     assert_eq!(
@@ -43,7 +43,7 @@ fn holds(text: &str) {
     );
 }
 
-/// Runs a script that must end the run, and answers why.
+/// Runs a script that must end the run, and returns the reason.
 fn fails(text: &str) -> String {
     match runs(text).stopped_by {
         StopReason::Failure { what, .. } => what,
@@ -152,7 +152,7 @@ SELECT 1 AS d \\; SELECT 2 AS e \\gset g_
 }
 
 #[test]
-fn one_row_is_wanted_where_one_row_is_stored() {
+fn gset_requires_exactly_one_row() {
     let one = "SELECT tid FROM pgbench_tellers WHERE tid";
     assert!(fails(&format!("{one} < 0 \\gset")).contains("returns 0"));
     assert!(fails(&format!("{one} < 3 \\gset")).contains("returns 2"));
@@ -167,7 +167,7 @@ fn one_row_is_wanted_where_one_row_is_stored() {
 
 #[test]
 fn a_request_of_several_statements_is_one_transaction() {
-    // The second statement meets a row that is there, so the first must not stay.
+    // The second statement conflicts with an existing row, so the first must not stay.
     let folder = tempfile::tempdir().expect("a folder for the store");
     let url = format!("sqlite:{}?durability=os", folder.path().join("s").display());
     let keeping = RunPlan { reuse: true, ..plan(1, 1) };
@@ -183,7 +183,7 @@ fn a_request_of_several_statements_is_one_transaction() {
         assert_eq!(result.outcomes.committed, 1, "{:?}", result.stopped_by);
     };
     count(0);
-    // Each by itself, the first stays.
+    // As separate statements, the first stays.
     let apart = broken.replace("\\;", ";");
     assert!(matches!(run(&apart).stopped_by, StopReason::Failure { .. }));
     count(1);
@@ -219,9 +219,9 @@ SELECT count(*) AS n FROM pgbench_history \\gset
 }
 
 #[test]
-fn conflicts_are_tried_again_and_nothing_is_lost() {
-    // A transaction that reads first and writes then meets, on SQLite, whoever wrote in between; the
-    // pause lets somebody.
+fn conflicts_are_retried_and_nothing_is_lost() {
+    // On SQLite, a transaction that reads first and then writes conflicts with any write in between; the
+    // pause allows for one.
     let text = "\\set delta random(-5000, 5000)
 BEGIN;
 SELECT abalance FROM pgbench_accounts WHERE aid = 1;
@@ -261,7 +261,7 @@ fn a_sleep_lasts_inside_its_transaction_and_ends_with_the_run() {
 }
 
 #[test]
-fn commands_of_the_shell_take_and_give_values() {
+fn shell_commands_take_and_return_values() {
     let folder = tempfile::tempdir().expect("a folder for what the shell writes");
     let file = folder.path().join("said");
     let text = format!(
@@ -270,13 +270,13 @@ fn commands_of_the_shell_take_and_give_values() {
         file.display()
     );
     holds(&text);
-    let said = std::fs::read_to_string(&file).expect("the shell has written");
-    assert_eq!(said, "7 :n\n");
+    let text = std::fs::read_to_string(&file).expect("the shell has written");
+    assert_eq!(text, "7 :n\n");
     assert!(fails("\\shell false").contains("a.sql:1: the command \"false\" ended with"));
 }
 
 #[test]
-fn variables_come_from_outside_and_clients_have_their_own() {
+fn variables_come_from_options_and_each_client_has_its_own() {
     let text = "SELECT :a + 1 AS a, :word AS word, :client_id AS me, :scale AS scale \\gset got_
 \\set x 1 / (:got_a - 5)
 \\if :got_a <> 6 or :got_me <> :client_id or :got_scale <> 2 or :random_seed <> 1
@@ -291,7 +291,7 @@ SELECT CASE :got_word WHEN 'hi' THEN 1 ELSE 0 END AS same \\gset
 }
 
 #[test]
-fn the_same_seed_draws_the_same_whatever_runs_beside() {
+fn the_same_seed_gives_the_same_draws_with_any_other_clients() {
     let text = "\\set v random(1, 1000000000)
 INSERT INTO pgbench_history (tid, aid) VALUES (:client_id, :v);";
     let drawn = |seed: u64| {
@@ -316,7 +316,7 @@ INSERT INTO pgbench_history (tid, aid) VALUES (:client_id, :v);";
 }
 
 #[test]
-fn a_script_may_make_its_own_tables() {
+fn a_script_may_create_its_own_tables() {
     holds(
         "CREATE TABLE IF NOT EXISTS mine (n INTEGER);
 INSERT INTO mine VALUES (:client_id + 5);
@@ -328,8 +328,8 @@ SELECT min(n) AS n FROM mine \\gset
 }
 
 #[test]
-fn what_goes_wrong_in_a_script_says_its_line() {
-    for (text, said) in [
+fn errors_in_a_script_name_their_line() {
+    for (text, expected) in [
         ("SELECT 1;\n\\set x 1 / 0", "a.sql:2: division by zero"),
         ("SELECT :nope;", "a.sql:1: the variable :nope has no value"),
         ("BEGIN;\nSELECT 1;", "left a transaction open"),
@@ -337,13 +337,13 @@ fn what_goes_wrong_in_a_script_says_its_line() {
         ("SELECT 1;\n\nINSERT INTO pgbench_branches (bid) VALUES (1);", "a.sql:3 INSERT INTO"),
     ] {
         let why = fails(text);
-        assert!(why.contains(said), "{text}: {why}");
+        assert!(why.contains(expected), "{text}: {why}");
     }
 }
 
 #[test]
 fn bad_scripts_are_refused_before_anything_runs() {
-    for (text, said) in [
+    for (text, expected) in [
         ("SELECT 1;\n\\set x 1 @ 2", "a.sql:2:10: the character '@'"),
         ("\\set 1a 3", "a.sql:1:6: \"1a\" is not a valid name of a variable"),
         ("\\set x", "a.sql:1:7: an expression is expected"),
@@ -375,14 +375,14 @@ fn bad_scripts_are_refused_before_anything_runs() {
         let (_folder, path) = script(text);
         let options = [("file".to_owned(), path)];
         let refused = AnyWorkload::parse("script", &options).expect_err(text).to_string();
-        assert!(refused.contains(said), "{text}: {refused}");
+        assert!(refused.contains(expected), "{text}: {refused}");
         assert_eq!(refused.lines().count(), 1, "{refused}");
     }
 }
 
 #[test]
-fn bad_choices_are_refused_in_a_sentence() {
-    for (options, said) in [
+fn bad_options_are_refused_in_a_sentence() {
+    for (options, expected) in [
         (&[("file", "no/such.sql")][..], "the script no/such.sql cannot be read"),
         (&[("builtin", "s")], "several built-in scripts begin with \"s\""),
         (&[("builtin", "none")], "no script is left to run"),
@@ -395,8 +395,8 @@ fn bad_choices_are_refused_in_a_sentence() {
     ] {
         let owned = options.iter().map(|(a, b)| ((*a).to_owned(), (*b).to_owned()));
         let owned: Vec<_> = owned.collect();
-        let refused = AnyWorkload::parse("script", &owned).expect_err(said).to_string();
-        assert!(refused.contains(said), "{refused}");
+        let refused = AnyWorkload::parse("script", &owned).expect_err(expected).to_string();
+        assert!(refused.contains(expected), "{refused}");
     }
 }
 

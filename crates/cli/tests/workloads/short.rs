@@ -1,4 +1,4 @@
-//! Short in miniature: reads and updates, without indexes and with some, in one table and in several.
+//! Small runs of short: reads and updates, with and without indexes, in one and several tables.
 
 use crate::run_on::{runs_everywhere, workload};
 

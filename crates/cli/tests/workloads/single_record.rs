@@ -1,4 +1,4 @@
-//! Select and update in miniature: by key and through an index, and with hot rows.
+//! Small runs of select and update: by key and by an index, and with hot rows.
 
 use crate::run_on::{runs_everywhere, workload};
 
@@ -19,7 +19,7 @@ fn rows_get_another_text_by_key_and_through_an_index() {
 }
 
 #[test]
-fn hot_rows_stand_alone_in_their_tables() {
+fn hot_rows_have_their_own_tables() {
     for name in ["select", "update"] {
         let load = workload(name, &[("rows", "1"), ("tables", "32")]);
         runs_everywhere(&load, 4, 400);

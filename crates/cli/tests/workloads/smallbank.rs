@@ -1,9 +1,9 @@
-//! Smallbank in miniature, in both mixes, with hot customers and without, and with empty accounts.
+//! Small runs of Smallbank, in both mixes, with and without hot customers, and with empty accounts.
 
 use crate::run_on::{runs_everywhere, workload};
 
 #[test]
-fn nothing_is_lost_or_made() {
+fn no_money_is_lost_or_created() {
     for mix in ["icde2008", "benchbase"] {
         for hot in ["0", "3"] {
             let options = [("customers", "40"), ("hot", hot), ("mix", mix)];

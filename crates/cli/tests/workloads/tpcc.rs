@@ -1,8 +1,8 @@
-//! The tpcc workload in miniature: every profile and option that changes what is done, and each check
-//! shown to find what it is there for.
+//! Small runs of tpcc: every profile and option that changes its work, and a proof for each check that it
+//! finds its kind of damage.
 //!
-//! Damage is done through the target itself: the workload's plan with a few operations more, which say
-//! what no transaction of the workload says.
+//! Damage is done through the target itself: the workload's plan with a few additional operations that no
+//! transaction of the workload contains.
 
 use crate::run_on::{plan, run_on, runs_everywhere, workload};
 use syncline_contract::conformance::block_on;
@@ -94,7 +94,7 @@ fn keying_and_thinking_of_a_deferred_delivery_come_before_the_next_transaction()
         let kind = client.draw();
         let waits = client.waits(kind);
         if kind == DELIVERY {
-            // It is performed while the user of the transaction before it thinks.
+            // It is run while the user of the previous transaction thinks.
             assert_eq!(waits.before_ns, 0);
         } else {
             queued += u64::from(waits.before_ns > 18_000_000_000);
@@ -108,7 +108,7 @@ fn keying_and_thinking_of_a_deferred_delivery_come_before_the_next_transaction()
 
 type HistoryRow = (Int, Int, Int, Int, Int, Timestamp, Exact, Text);
 
-/// What can be done to a store behind the workload's back.
+/// The operations that damage a store.
 struct Damage {
     warehouse: Write<(Int, Exact)>,
     district: Write<(Int, Int, Exact)>,
@@ -156,8 +156,8 @@ impl Damage {
 /// One hundredth.
 const CENT: Decimal = Decimal { units: 1, scale: 2 };
 
-/// Loads, performs some of each transaction, does the damage, and answers which checks find it, by the
-/// beginning of their names.
+/// Loads the data, runs some transactions of each type, does the damage, and returns the checks that find it,
+/// by the beginning of their names.
 fn finds(
     url: &str,
     harm: impl Fn(&Damage, &mut Transaction<'_, AnySession>) -> Result<(), Stop>,
@@ -181,7 +181,7 @@ fn checks_after(
     workload: &AnyWorkload,
     transactions: &[u64],
     harm: impl Fn(&Damage, &mut Transaction<'_, AnySession>) -> Result<(), Stop>,
-    told: impl Fn(Ending) -> Ending,
+    outcome: impl Fn(Ending) -> Ending,
 ) -> Vec<Check> {
     let folder = tempfile::tempdir().expect("a folder for the store");
     let path = folder.path().join("store");
@@ -200,7 +200,7 @@ fn checks_after(
         for (number, count) in transactions.iter().enumerate() {
             let mut client = workload.client(number, transactions.len(), 42);
             for _ in 0..*count {
-                one(&mut session, &mut client, &told).await;
+                one(&mut session, &mut client, &outcome).await;
             }
             tallies.push(client.tally());
         }
@@ -209,11 +209,11 @@ fn checks_after(
         let done = harm(&damage, &mut Transaction::new(&mut session, &mut asked));
         done.expect("damage is done");
         session.commit().await.expect("damage is kept");
-        looked(workload, tallies, &mut session).await
+        read_state(workload, tallies, &mut session).await
     })
 }
 
-async fn looked(
+async fn read_state(
     workload: &AnyWorkload,
     tallies: Vec<AnyTally>,
     session: &mut AnySession,
@@ -233,7 +233,11 @@ async fn load(workload: &AnyWorkload, plan: &Plan, session: &mut AnySession) -> 
     Ok(())
 }
 
-async fn one<C: Client>(session: &mut AnySession, client: &mut C, told: impl Fn(Ending) -> Ending) {
+async fn one<C: Client>(
+    session: &mut AnySession,
+    client: &mut C,
+    outcome: impl Fn(Ending) -> Ending,
+) {
     let kind = client.draw();
     let mut asked = RequestTracker::default();
     session.begin(client.shape(kind));
@@ -244,7 +248,7 @@ async fn one<C: Client>(session: &mut AnySession, client: &mut C, told: impl Fn(
     match performed {
         Ok(()) => {
             session.commit().await.expect("nobody is in the way");
-            client.ended(kind, told(Ending::Committed));
+            client.ended(kind, outcome(Ending::Committed));
         }
         Err(Stop::Abort) => {
             session.abort().await;
@@ -261,8 +265,8 @@ fn without_damage_every_check_holds_and_with_unknown_endings_too() {
     let (nothing, twice) = (|_: &Damage, _: &mut Transaction<'_, AnySession>| Ok(()), [60, 60]);
     for url in STORES {
         for unknown in [false, true] {
-            let told = |ending| if unknown { Ending::Unknown } else { ending };
-            let checks = checks_after(url, &small(&[]), &twice, nothing, told);
+            let outcome = |ending| if unknown { Ending::Unknown } else { ending };
+            let checks = checks_after(url, &small(&[]), &twice, nothing, outcome);
             assert_eq!(checks.len(), 15);
             for check in checks {
                 assert_eq!(check.outcome, CheckOutcome::Held, "{url}: {}", check.name);
@@ -326,7 +330,7 @@ fn lines_and_carriers_that_do_not_fit_are_found() {
     for url in STORES {
         let found = finds(url, |damage, to| to.write(&damage.lose_line, (2, 3, DELIVERED, 2)));
         assert_eq!(found, ["condition 4", "condition 6"]);
-        // Another order may make up for it in the sum.
+        // Another order may compensate for it in the sum.
         let found = finds(url, |damage, to| {
             to.write(&damage.line_count, (2, 3, DELIVERED, 1))?;
             to.write(&damage.line_count, (2, 3, DELIVERED + 1, -1))
@@ -352,9 +356,10 @@ fn a_lost_customer_and_a_payment_of_nobody_are_found() {
     }
 }
 
-/// A store that loses whole transactions keeps every condition; what clients were told does not fit it.
+/// A store that loses whole transactions satisfies every condition, but contradicts the clients'
+/// acknowledgements.
 #[test]
-fn acknowledged_transactions_that_are_gone_are_found() {
+fn lost_acknowledged_transactions_are_found() {
     let (new_orders, payments, deliveries) = ("1,0,0,0,0", "0,1,0,0,0", "0,0,0,1,0");
     for (weights, check) in
         [(new_orders, "every acknowledged"), (payments, "history has"), (deliveries, "the loaded")]
@@ -362,7 +367,7 @@ fn acknowledged_transactions_that_are_gone_are_found() {
         let only = small(&[("weights", weights)]);
         let nowhere = AnyTarget::open("null").unwrap_or_else(|error| panic!("{error}"));
         let worker = nowhere.worker().expect("a worker's part");
-        // The null target acknowledges what no store has.
+        // The null target acknowledges transactions that no store has.
         let lost = block_on(&worker, async {
             let session = nowhere.connect(only.plan(), &worker).await;
             let mut session = session.expect("the null target connects");
@@ -380,7 +385,7 @@ fn acknowledged_transactions_that_are_gone_are_found() {
             let mut session = session.unwrap_or_else(|failure| panic!("{failure}"));
             only.run_begins(0);
             load(&only, only.plan(), &mut session).await.expect("rows are loaded");
-            looked(&only, vec![lost], &mut session).await
+            read_state(&only, vec![lost], &mut session).await
         });
         let violated =
             checks.iter().filter(|check| matches!(check.outcome, CheckOutcome::Violated(_)));
@@ -390,7 +395,7 @@ fn acknowledged_transactions_that_are_gone_are_found() {
 }
 
 #[test]
-fn what_an_earlier_run_left_is_gone_on_from_and_its_counts_are_not_known() {
+fn a_run_continues_from_an_earlier_one_whose_counts_are_unknown() {
     let folder = tempfile::tempdir().expect("a folder for the store");
     let url = format!("sqlite:{}?durability=os", folder.path().join("kept").display());
     let load = small(&[]);
@@ -413,7 +418,7 @@ fn what_an_earlier_run_left_is_gone_on_from_and_its_counts_are_not_known() {
 }
 
 #[test]
-fn names_of_transactions_stand_in_the_order_of_the_source() {
+fn names_of_transactions_are_in_the_order_of_the_source() {
     let names = small(&[]).transactions();
     assert_eq!(
         (names[NEW_ORDER], names[PAYMENT], names[DELIVERY]),

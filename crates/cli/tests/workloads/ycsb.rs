@@ -1,4 +1,4 @@
-//! The YCSB workload in miniature: every letter, profile and option that changes what is done.
+//! Small runs of YCSB: every letter, profile and option that changes its work.
 
 use crate::run_on::{plan, run_on, runs_everywhere, workload};
 use syncline_contract::CheckOutcome;

@@ -1,4 +1,4 @@
-//! The options, variables and files, one line each.
+//! The options, variables and files, one entry each.
 
 use syncline_stores::libpq::Effect;
 
@@ -7,9 +7,9 @@ use syncline_stores::libpq::Effect;
 pub(super) struct Entry {
     /// Its names, the first of which is the long one.
     pub(super) names: &'static [&'static str],
-    /// What it does here.
+    /// Its effect here.
     pub(super) effect: Effect,
-    /// Words of a command line that say it, with what it needs beside it; of a YCSB property its value.
+    /// A command line that uses it, with the options it requires; for a YCSB property, its value.
     pub(super) sample: &'static str,
 }
 
@@ -25,14 +25,14 @@ const fn ignored(names: &'static [&'static str], sample: &'static str, why: &'st
     Entry { names, effect: Effect::Ignored(why), sample }
 }
 
-const LAYOUT: &str = "how tables are laid out is the target's affair";
+const LAYOUT: &str = "the target decides the layout of its tables";
 
 /// pgbench's options.
 pub(super) const PGBENCH: &[Entry] = &[
     used(
         &["--initialize", "-i"],
         "-i",
-        "makes the tables in a schema of ours and fills them; refused beside tables of the user's own",
+        "creates and fills the tables in Syncline's own schema; refused if the user's own tables are there",
     ),
     used(
         &["--init-steps", "-I"],
@@ -40,12 +40,12 @@ pub(super) const PGBENCH: &[Entry] = &[
         "d, t, g, G, v and p are one step here; f is refused",
     ),
     refused(&["--fillfactor", "-F"], "-i -F 90", LAYOUT),
-    used(&["--no-vacuum", "-n"], "-n", "nothing is vacuumed in any case"),
+    used(&["--no-vacuum", "-n"], "-n", "nothing is vacuumed anyway"),
     used(&["--quiet", "-q"], "-i -q", "no lines while tables are filled"),
     used(
         &["--scale", "-s"],
         "-s 2",
-        "of -i; on tables of ours another scale than theirs is refused, on the user's own it is as in pgbench",
+        "with -i; on tables that Syncline made, a different scale is refused; on the user's own, as in pgbench",
     ),
     refused(&["--foreign-keys"], "-i --foreign-keys", LAYOUT),
     refused(&["--index-tablespace"], "-i --index-tablespace=x", LAYOUT),
@@ -58,17 +58,17 @@ pub(super) const PGBENCH: &[Entry] = &[
     used(&["--skip-some-updates", "-N"], "-N", ""),
     used(&["--select-only", "-S"], "-S", ""),
     used(&["--client", "-c"], "-c 2", ""),
-    used(&["--connect", "-C"], "-C", "connecting is not timed apart"),
+    used(&["--connect", "-C"], "-C", "connecting is not timed separately"),
     used(&["--define", "-D"], "-D a=1", ""),
-    used(&["--jobs", "-j"], "-j 2", "worker threads; chosen by trial where it is not given"),
+    used(&["--jobs", "-j"], "-j 2", "worker threads; chosen by trial if it is not given"),
     used(&["--log", "-l"], "-l", ""),
     used(&["--latency-limit", "-L"], "-L 5", ""),
-    used(&["--protocol", "-M"], "-M prepared", "a store without protocols takes prepared alone"),
+    used(&["--protocol", "-M"], "-M prepared", "a store without protocols accepts only prepared"),
     used(&["--progress", "-P"], "-P 1", ""),
     used(
         &["--report-per-command", "-r"],
         "-r",
-        "statements alone, without commands of a backslash; where transactions failed, which statement failed is -",
+        "statements only, without backslash commands; if transactions failed, failures of single statements are unknown and shown as -",
     ),
     used(&["--rate", "-R"], "-R 10", ""),
     used(&["--transactions", "-t"], "-t 5", ""),
@@ -79,7 +79,7 @@ pub(super) const PGBENCH: &[Entry] = &[
     used(&["--log-prefix"], "-l --log-prefix=x", ""),
     used(&["--max-tries"], "--max-tries=3", ""),
     used(&["--progress-timestamp"], "-P 1 --progress-timestamp", ""),
-    used(&["--random-seed"], "--random-seed=7", "seeds give other numbers than in pgbench"),
+    used(&["--random-seed"], "--random-seed=7", "a seed gives other numbers than in pgbench"),
     used(&["--sampling-rate"], "-l --sampling-rate=0.5", ""),
     used(&["--show-script"], "--show-script=tpcb-like", ""),
     used(&["--verbose-errors"], "--verbose-errors", "errors are always printed"),
@@ -87,9 +87,13 @@ pub(super) const PGBENCH: &[Entry] = &[
     ignored(
         &["--debug"],
         "--debug",
-        "nothing more is printed; the record holds all that is known of a run",
+        "nothing more is printed; the record holds everything known about a run",
     ),
-    used(&["--dbname", "-d"], "-d x", "as of version 16, where --debug has no letter any more"),
+    used(
+        &["--dbname", "-d"],
+        "-d x",
+        "as in version 16 and later, where --debug has no short form",
+    ),
     used(&["--host", "-h"], "-h x", ""),
     used(&["--port", "-p"], "-p 7", ""),
     used(&["--username", "-U"], "-U x", ""),
@@ -98,39 +102,39 @@ pub(super) const PGBENCH: &[Entry] = &[
     used(
         &["--continue-on-error"],
         "--continue-on-error",
-        "of version 19; what says more of the store ends the run all the same",
+        "from version 19; an error other than a refused statement still ends the run",
     ),
     used(
         &["--exit-on-abort"],
         "--exit-on-abort",
-        "of version 17; a failed client always ends the run",
+        "from version 17; a failed client always ends the run",
     ),
 ];
 
-/// Variables and files of pgbench beside libpq's.
+/// Variables and files of pgbench, in addition to libpq's.
 pub(super) const PGBENCH_OUTSIDE: &[Entry] = &[
     used(&["PGBENCH_RANDOM_SEED"], "", ""),
     ignored(&["PG_COLOR"], "", "NO_COLOR decides whether messages have colours"),
-    ignored(&["PG_COLORS"], "", "messages have colours of their own"),
-    used(&["~/.pgpass"], "", "not read where group or others may use it, as by libpq"),
+    ignored(&["PG_COLORS"], "", "messages use fixed colours"),
+    used(&["~/.pgpass"], "", "not read if group or others have access to it, as in libpq"),
     used(&["~/.pg_service.conf, pg_service.conf"], "", "by service= or PGSERVICE"),
     used(
         &["~/.postgresql/root.crt"],
         "",
-        "under sslmode=require, verify-ca and verify-full; without it the system's roots",
+        "for sslmode=require, verify-ca and verify-full; without it, the system's roots",
     ),
     refused(
         &["~/.postgresql/postgresql.crt, .key, root.crl"],
         "",
-        "client certificates and revocation lists are not built in; they are not read",
+        "not read: client certificates and revocation lists are not supported",
     ),
     used(&["pgbench_log.PID[.N]"], "", "-l"),
 ];
 
-const TABLES: &str = "how tables are made is the target's affair";
+const TABLES: &str = "the target decides how its tables are created";
 pub(super) const SERVER: &str = "becomes the URL of --on";
 
-/// sysbench's options, of its OLTP tests too.
+/// sysbench's options, including those of its OLTP tests.
 pub(super) const SYSBENCH: &[Entry] = &[
     used(&["--threads", "--num-threads"], "--threads=2", ""),
     used(&["--events", "--max-requests"], "--events=5", ""),
@@ -139,12 +143,16 @@ pub(super) const SYSBENCH: &[Entry] = &[
     ignored(
         &["--thread-stack-size"],
         "--thread-stack-size=64K",
-        "threads have the stack that they need",
+        "the stack size of threads is fixed",
     ),
     used(&["--rate", "--tx-rate"], "--rate=5", "an open loop in which nothing is dropped"),
     used(&["--report-interval"], "--report-interval=1", ""),
-    refused(&["--report-checkpoints"], "--report-checkpoints=1", "the record has intervals"),
-    ignored(&["--debug"], "--debug", "the record tells all there is"),
+    refused(
+        &["--report-checkpoints"],
+        "--report-checkpoints=1",
+        "the record holds intervals instead",
+    ),
+    ignored(&["--debug"], "--debug", "the record already holds everything"),
     used(&["--validate"], "--validate", "rows are always checked"),
     used(&["--help"], "--help", ""),
     used(&["--version"], "--version", "of the imitated version and this program"),
@@ -156,31 +164,31 @@ pub(super) const SYSBENCH: &[Entry] = &[
     used(&["--rand-seed"], "--rand-seed=5", ""),
     used(&["--rand-pareto-h"], "--rand-pareto-h=0.3", ""),
     used(&["--rand-zipfian-exp"], "--rand-zipfian-exp=0.9", "of the development version"),
-    ignored(&["--verbosity"], "--verbosity=5", "the lines are those of level 3"),
+    ignored(&["--verbosity"], "--verbosity=5", "the output is always that of level 3"),
     used(&["--percentile"], "--percentile=99", ""),
     used(&["--histogram"], "--histogram", ""),
     used(&["--db-driver"], "--db-driver=pgsql", SERVER),
-    ignored(&["--db-ps-mode"], "--db-ps-mode=disable", "statements are prepared all the same"),
-    ignored(&["--db-debug"], "--db-debug", "the record tells all there is"),
+    ignored(&["--db-ps-mode"], "--db-ps-mode=disable", "statements are prepared anyway"),
+    ignored(&["--db-debug"], "--db-debug", "the record already holds everything"),
     used(&["--mysql-host"], "--mysql-host=h", SERVER),
     used(&["--mysql-port"], "--mysql-port=7", SERVER),
     used(&["--mysql-socket"], "--mysql-socket=/s", SERVER),
     used(&["--mysql-user"], "--mysql-user=u", SERVER),
     used(&["--mysql-password"], "--mysql-password=p", SERVER),
     used(&["--mysql-db"], "--mysql-db=d", SERVER),
-    refused(&["--mysql-ssl"], "--mysql-ssl=on", "say it in the URL of --on"),
-    refused(&["--mysql-ssl-cipher"], "--mysql-ssl-cipher=x", "say it in the URL of --on"),
+    refused(&["--mysql-ssl"], "--mysql-ssl=on", "set it in the URL of --on"),
+    refused(&["--mysql-ssl-cipher"], "--mysql-ssl-cipher=x", "set it in the URL of --on"),
     refused(&["--mysql-compression"], "--mysql-compression=on", "connections are not compressed"),
-    ignored(&["--mysql-debug"], "--mysql-debug=on", "the record tells all there is"),
+    ignored(&["--mysql-debug"], "--mysql-debug=on", "the record already holds everything"),
     ignored(
         &["--mysql-ignore-errors"],
         "--mysql-ignore-errors=1213",
-        "conflicts are tried again, and any other error ends the run",
+        "conflicts are retried, and any other error ends the run",
     ),
     refused(
         &["--mysql-dry-run"],
         "--mysql-dry-run=on",
-        "--dry-run prints what would be done, --on=null performs nothing",
+        "--dry-run prints what would be done; --on=null does no work",
     ),
     used(&["--pgsql-host"], "--pgsql-host=h", SERVER),
     used(&["--pgsql-port"], "--pgsql-port=7", SERVER),
@@ -199,7 +207,7 @@ pub(super) const SYSBENCH: &[Entry] = &[
     refused(
         &["--pgsql-variant"],
         "--pgsql-variant=redshift",
-        "there is one kind of PostgreSQL here",
+        "only standard PostgreSQL is supported",
     ),
     used(&["--point-selects"], "--point-selects=2", ""),
     used(&["--range-selects"], "--range-selects=off", ""),
@@ -213,11 +221,7 @@ pub(super) const SYSBENCH: &[Entry] = &[
     refused(&["--reconnect"], "--reconnect=5", "clients keep their connections until the run ends"),
     refused(&["--create-table-options"], "--create-table-options=x", TABLES),
     refused(&["--mysql-table-options"], "--mysql-table-options=x", TABLES),
-    ignored(
-        &["--thread-init-timeout"],
-        "--thread-init-timeout=5",
-        "clients have as long to connect as they need",
-    ),
+    ignored(&["--thread-init-timeout"], "--thread-init-timeout=5", "connecting has no time limit"),
     ignored(&["--luajit-cmd"], "--luajit-cmd=off", "there is no Lua here"),
     used(&["--warmup-time"], "--warmup-time=1", "of the development version"),
 ];
@@ -227,9 +231,9 @@ pub(super) const YCSB: &[Entry] = &[
     used(&["-P"], "-P file", ""),
     used(&["-p"], "-p recordcount=5", ""),
     used(&["-threads"], "-threads 2", ""),
-    used(&["-target"], "-target 5", "an open loop at equal distances"),
-    used(&["-load"], "-load", "says the phase again; refused beside run"),
-    used(&["-t"], "-t", "says the phase again; refused beside load"),
+    used(&["-target"], "-target 5", "an open loop at equal intervals"),
+    used(&["-load"], "-load", "repeats the phase; refused with run"),
+    used(&["-t"], "-t", "repeats the phase; refused with load"),
     ignored(&["-db"], "-db x", "--on names the store"),
     used(&["-s"], "-s", "progress is always shown"),
     ignored(&["-l"], "-l x", "the record holds the command line"),

@@ -1,14 +1,14 @@
-//! What every option, variable and file of the imitated tools does here: the one place from which
-//! `docs/compatibility.md` is written, and against which the parsers are tested.
+//! The effect of every option, variable and file of the imitated tools: the source of
+//! `docs/compatibility.md`, and the reference of the parsers' tests.
 //!
 //! | file | what it holds |
 //! |---|---|
 //! | `entries.rs` | the options, variables and files |
-//! | `tests.rs` | what holds them to the tools' lists, to the parsers and to the page |
+//! | `tests.rs` | tests against the tools' own lists, the parsers and the page |
 //!
-//! 1. An option is used, refused by its name, or ignored with a warning; nothing is silent.
-//! 2. The names are those of the tools themselves: lists taken from their own help are in `coverage/`, each
-//!    with the tool's version, and where a tool is installed its help is compared with them again.
+//! 1. An option is used, refused by name, or ignored with a warning; none is ignored silently.
+//! 2. The names come from the tools: `coverage/` holds lists from their own help, each with the tool's
+//!    version. If a tool is installed, its help is compared with the list again.
 
 mod entries;
 mod tests;

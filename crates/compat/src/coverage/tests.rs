@@ -11,7 +11,7 @@ use std::process::Command;
 use syncline_console::CannotRun;
 use syncline_stores::libpq::{ENVIRONMENT, Effect, PARAMETERS};
 
-/// The names in a list, which begins with a line that says whose they are.
+/// The names in a list, without its comment line.
 fn listed(text: &'static str) -> BTreeSet<&'static str> {
     text.lines().filter(|line| !line.starts_with('#')).collect()
 }
@@ -21,12 +21,12 @@ fn names(entries: &'static [Entry]) -> BTreeSet<&'static str> {
     names.copied().collect()
 }
 
-/// Options in a help's left column.
+/// The options in the left column of a help text.
 fn of_help(help: &str) -> BTreeSet<String> {
     let lines = help.lines().filter(|line| line.starts_with(' '));
     let options = lines.map(str::trim_start).filter(|line| line.starts_with('-'));
     let left = options.map(|line| line.split("  ").next().unwrap_or_default());
-    // Where an option is as long as its column, its meaning follows behind one blank.
+    // An option as long as its column is followed by a single blank and its meaning.
     left.flat_map(|left| left.split(", "))
         .filter(|option| option.starts_with('-'))
         .filter_map(|option| option.split(['=', '[', ' ', ':']).next())
@@ -34,20 +34,20 @@ fn of_help(help: &str) -> BTreeSet<String> {
         .collect()
 }
 
-/// The help of a tool, if it is installed in the version that is imitated. One that tells no version is asked
-/// whichever it is.
+/// The help of a tool, if it is installed in the imitated version. A tool that reports no version is used in
+/// any.
 fn help_of(tool: &str, version: Option<&str>, calls: &[&[&str]]) -> Option<String> {
-    let said = |arguments: &[&str]| {
+    let output_of = |arguments: &[&str]| {
         let output = Command::new(tool).args(arguments).output().ok()?;
         String::from_utf8([output.stdout, output.stderr].concat()).ok()
     };
     if let Some(version) = version {
-        said(&["--version"]).filter(|said| said.contains(version))?;
+        output_of(&["--version"]).filter(|text| text.contains(version))?;
     }
-    calls.iter().map(|call| said(call)).collect()
+    calls.iter().map(|call| output_of(call)).collect()
 }
 
-/// The options of a help that a list lacks.
+/// The options in a help text that a list lacks.
 fn lacking(help: &str, list: &'static str) -> Vec<String> {
     let listed: BTreeSet<String> = listed(list).into_iter().map(str::to_owned).collect();
     of_help(help).difference(&listed).cloned().collect()
@@ -70,7 +70,7 @@ fn every_option_of_the_tools_is_in_its_table() {
     }
     let properties = known_properties().filter(|name| *name != "warmuptime");
     let beyond: Vec<_> = properties.filter(|name| !listed(YCSB_LIST).contains(name)).collect();
-    assert!(beyond.is_empty(), "{beyond:?} are no properties of YCSB");
+    assert!(beyond.is_empty(), "{beyond:?} are not properties of YCSB");
 }
 
 /// Where the real tools are installed, their help has no option that the lists lack.
@@ -103,9 +103,9 @@ fn the_lists_are_those_of_the_installed_tools() {
     }
 }
 
-/// In the form of each tool's help an option that no list has is seen, wherever the tools are not installed.
+/// A new option is detected in the form of each tool's help, even where the tools are not installed.
 #[test]
-fn an_option_that_a_list_lacks_is_seen() {
+fn an_option_that_a_list_lacks_is_detected() {
     for (help, list, found) in [
         (
             "Benchmarking options:\n  -c, --client=NUM         how many\n      --new-option=NUM     whatever\n",
@@ -128,34 +128,41 @@ fn an_option_that_a_list_lacks_is_seen() {
     }
 }
 
-/// What came of an option.
+/// The result of parsing an option.
 #[derive(Debug)]
-enum Came {
+enum ParseResult {
     Taken(Vec<String>),
     Refused(String),
 }
 
-/// Holds an entry to what came of it.
-fn hold(tool: &str, entry: &Entry, came: &Came) {
+/// Asserts that an entry describes what the parser did.
+fn assert_effect(tool: &str, entry: &Entry, result: &ParseResult) {
     let named = |text: &str| {
         let text = text.replace('_', "-");
         entry.names.iter().any(|name| text.contains(name))
     };
-    match (entry.effect, came) {
-        (Effect::Used(_), Came::Taken(warnings)) => {
+    match (entry.effect, result) {
+        (Effect::Used(_), ParseResult::Taken(warnings)) => {
             let about = warnings.iter().find(|warning| named(warning));
             let deprecated = about.is_none_or(|warning| warning.contains("deprecated"));
-            assert!(deprecated, "{tool} {:?}: {came:?}", entry.names);
+            assert!(deprecated, "{tool} {:?}: {result:?}", entry.names);
         }
-        (Effect::Ignored(why), Came::Taken(warnings)) => {
-            let said = warnings.iter().any(|warning| named(warning) && !why.is_empty());
-            assert!(said, "{tool} {:?} is ignored in silence: {came:?}", entry.names);
+        (Effect::Ignored(why), ParseResult::Taken(warnings)) => {
+            let is_named = warnings.iter().any(|warning| named(warning) && !why.is_empty());
+            assert!(is_named, "{tool} {:?} is ignored silently: {result:?}", entry.names);
         }
-        (Effect::Refused(why), Came::Refused(said)) => {
-            assert!(named(said), "{tool} {:?} is refused by no name: {said}", entry.names);
-            assert!(said.contains(why), "{tool} {:?}: {said}", entry.names);
+        (Effect::Refused(why), ParseResult::Refused(message)) => {
+            assert!(
+                named(message),
+                "{tool} {:?} is refused without its name: {message}",
+                entry.names
+            );
+            assert!(message.contains(why), "{tool} {:?}: {message}", entry.names);
         }
-        _ => panic!("{tool} {:?}: the table says {:?}, and {came:?}", entry.names, entry.effect),
+        _ => panic!(
+            "{tool} {:?}: the table says {:?}, but the parser did {result:?}",
+            entry.names, entry.effect
+        ),
     }
 }
 
@@ -163,7 +170,7 @@ fn hold(tool: &str, entry: &Entry, came: &Came) {
 fn pgbench_s_options_do_what_the_table_says() {
     for entry in PGBENCH {
         for name in entry.names {
-            // Each of its names, where the sample has the first one that is given there.
+            // Tests each of its names, replacing the name that the sample uses.
             let given = entry.names.iter().find(|name| {
                 entry.sample.split(' ').any(|word| word.split('=').next() == Some(name))
             });
@@ -184,11 +191,11 @@ fn pgbench_s_options_do_what_the_table_says() {
             }
             let matches = parsed.unwrap_or_else(|why| panic!("{line}: {why}"));
             let args = PgbenchArgs::of(&matches).unwrap();
-            let came = match pgbench::refuse(&args) {
-                Ok(()) => Came::Taken(pgbench::warnings(&args, |_| None)),
-                Err(why) => Came::Refused(why.0),
+            let result = match pgbench::refuse(&args) {
+                Ok(()) => ParseResult::Taken(pgbench::warnings(&args, |_| None)),
+                Err(why) => ParseResult::Refused(why.0),
             };
-            hold("pgbench", entry, &came);
+            assert_effect("pgbench", entry, &result);
         }
     }
     let args = PgbenchArgs::default();
@@ -212,11 +219,11 @@ fn sysbench_s_options_do_what_the_table_says() {
             let line = format!("oltp_read_write {on} {sample} run");
             let line = if *name == "--help" { sample } else { line };
             let words: Vec<_> = line.split_whitespace().map(str::to_owned).collect();
-            let came = match SysbenchFlags::parse(&words, read) {
-                Ok(flags) => Came::Taken(flags.warnings),
-                Err(why) => Came::Refused(why.0),
+            let result = match SysbenchFlags::parse(&words, read) {
+                Ok(flags) => ParseResult::Taken(flags.warnings),
+                Err(why) => ParseResult::Refused(why.0),
             };
-            hold("sysbench", entry, &came);
+            assert_effect("sysbench", entry, &result);
         }
     }
 }
@@ -229,15 +236,15 @@ fn ycsb_s_flags_do_what_the_table_says() {
         let flags = parsed.unwrap_or_else(|why| panic!("{:?}: {}", entry.names, why.0));
         let mut properties = flags.properties;
         properties.push(("recordcount".to_owned(), "5".to_owned()));
-        let meant = ParsedProperties::of(&properties, false);
-        let meant = meant.unwrap_or_else(|why| panic!("{:?}: {}", entry.names, why.0));
+        let parsed = ParsedProperties::of(&properties, false);
+        let parsed = parsed.unwrap_or_else(|why| panic!("{:?}: {}", entry.names, why.0));
         let mut warnings = flags.warnings;
-        // A flag that sets a property is warned of by the property's name.
-        warnings.extend(meant.warnings.iter().map(|one| {
+        // A flag that sets a property causes a warning with the property's name.
+        warnings.extend(parsed.warnings.iter().map(|one| {
             let one = one.replace("property label", "-l");
             one.replace("property db", "-db")
         }));
-        hold("ycsb", entry, &Came::Taken(warnings));
+        assert_effect("ycsb", entry, &ParseResult::Taken(warnings));
     }
 }
 
@@ -247,7 +254,7 @@ const PAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/compatibilit
 fn effect(effect: Effect) -> (&'static str, String) {
     match effect {
         Effect::Used(how) => ("done", how.to_owned()),
-        Effect::Only(values, why) => ("refused", format!("but for {}: {why}", values.join(", "))),
+        Effect::Only(values, why) => ("refused", format!("except {}: {why}", values.join(", "))),
         Effect::Refused(why) => ("refused", why.to_owned()),
         Effect::Ignored(why) => ("warning", why.to_owned()),
     }
@@ -293,7 +300,7 @@ fn tables() -> Vec<(&'static str, String)> {
         let taken = values.iter().find_map(|value| ParsedProperties::of(&pair(value), false).ok());
         match taken {
             None => panic!("{name} takes none of {values:?}"),
-            Some(meant) => match meant.warnings.first() {
+            Some(parsed) => match parsed.warnings.first() {
                 None => row(&format!("`{name}`"), Effect::Used("")),
                 Some(warning) => {
                     let why = warning.split_once(": ").map_or("", |(_, why)| why);
@@ -312,19 +319,20 @@ fn tables() -> Vec<(&'static str, String)> {
     ]
 }
 
-/// With `SYNCLINE_WRITE_PAGES` set, the page is written anew in place of being compared.
+/// With `SYNCLINE_WRITE_PAGES` set, the page is rewritten instead of compared.
 #[test]
 fn the_page_has_the_tables() {
     let mut page = std::fs::read_to_string(PAGE).unwrap();
     let writes = std::env::var_os("SYNCLINE_WRITE_PAGES").is_some();
     for (name, table) in tables() {
         let (begin, end) = (format!("<!-- {name} -->\n"), format!("<!-- end of {name} -->"));
-        let from = page.find(&begin).unwrap_or_else(|| panic!("{name} has no place")) + begin.len();
-        let to = page.find(&end).unwrap_or_else(|| panic!("{name} has no end"));
+        let from =
+            page.find(&begin).unwrap_or_else(|| panic!("{name} has no begin mark")) + begin.len();
+        let to = page.find(&end).unwrap_or_else(|| panic!("{name} has no end mark"));
         if writes {
             page.replace_range(from..to, &table);
         } else {
-            assert_eq!(&page[from..to], table, "{name}: write it anew with SYNCLINE_WRITE_PAGES=1");
+            assert_eq!(&page[from..to], table, "{name}: regenerate it with SYNCLINE_WRITE_PAGES=1");
         }
     }
     if writes {

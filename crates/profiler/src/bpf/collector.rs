@@ -1,4 +1,4 @@
-//! The collector: a life around the programs in the kernel.
+//! The collector that runs the BPF programs: attaches them, pauses them, and reads their counts.
 
 use super::counts::Counts;
 use super::process_tree;
@@ -18,19 +18,19 @@ use syncline_host::online_cpus;
 use syncline_instrument::Nanos;
 use syncline_profile::{Account, Precision, ProfileBuilder};
 
-/// Loads the programs; refused where the kernel does not take them from this user.
+/// Loads the programs; refused if the kernel does not accept them from this user.
 pub(crate) fn open(subject: &Subject, _options: &ProfilerOptions) -> Opened {
     match Programs::load() {
         Ok(programs) => Ok(Box::new(Bpf {
             subject: subject.clone(),
             programs,
-            climbs: None,
+            unwind_thread: None,
             state: State::Prepared,
-            looked: SampledSpan::default(),
+            sampled: SampledSpan::default(),
             timed: None,
             begun: Mark::default(),
             switches: BTreeMap::new(),
-            spell: Mark::default(),
+            window_begin: Mark::default(),
         })),
         Err(why) => Err(refused(&why)),
     }
@@ -40,35 +40,35 @@ pub(crate) fn open(subject: &Subject, _options: &ProfilerOptions) -> Opened {
 struct Bpf {
     subject: Subject,
     programs: Programs,
-    climbs: Option<UnwindThread>,
+    unwind_thread: Option<UnwindThread>,
     state: State,
-    looked: SampledSpan,
+    sampled: SampledSpan,
     timed: Option<(Nanos, Nanos)>,
-    /// Where the window and the spell began.
+    /// When the measured window and the current sampling window began.
     begun: Mark,
-    spell: Mark,
-    /// The kernel's own count of each thread's switches when the window began.
+    window_begin: Mark,
+    /// The kernel's own count of each thread's switches at the begin of the measured window.
     switches: BTreeMap<u32, (u64, u64)>,
 }
 
-/// What it is about, of system calls and switches.
+/// The state of the sampling of system calls and switches.
 #[derive(Debug)]
 enum State {
     Prepared,
-    /// Everything is looked at: soon the programs will be timed,
+    /// All events are counted; the programs will be timed at `until`.
     Settling {
         until: Nanos,
     },
-    /// or are, if the kernel does that,
+    /// All events are counted, and the kernel times the programs if it can.
     Timing(Option<Timing>),
-    /// or were, and may stay.
+    /// All events are counted to the end: the programs were timed and may stay.
     Always,
-    /// There is a spell,
-    Looking {
+    /// In a sampling window.
+    Sampling {
         schedule: Schedule,
         until: Nanos,
     },
-    /// or there is none.
+    /// Between two sampling windows.
     Paused {
         schedule: Schedule,
         until: Nanos,
@@ -76,7 +76,7 @@ enum State {
     Ended,
 }
 
-/// A moment, and what had been done by then.
+/// A moment, with the counts at that moment.
 #[derive(Clone, Copy, Debug, Default)]
 struct Mark {
     at: Nanos,
@@ -87,15 +87,15 @@ struct Mark {
 
 impl Collector for Bpf {
     fn prepare(&mut self) -> Result<(), String> {
-        let climbs = UnwindThread::start(&self.subject, self.programs.take_copies()?)?;
+        let unwind_thread = UnwindThread::start(&self.subject, self.programs.take_copies()?)?;
         self.programs.attach()?;
         process_tree::enter(&mut self.programs, self.subject.process)?;
-        process_tree::leave_out(&mut self.programs, climbs.number)?;
-        self.climbs = Some(climbs);
+        process_tree::leave_out(&mut self.programs, unwind_thread.number)?;
+        self.unwind_thread = Some(unwind_thread);
         Ok(())
     }
 
-    /// It begins with the first [`Collector::go_on`], when it is known how many commits there were.
+    /// Counting begins with the first [`Collector::go_on`], which knows the number of commits.
     fn start(&mut self) -> Result<(), String> {
         Ok(())
     }
@@ -105,9 +105,9 @@ impl Collector for Bpf {
         self.state = match std::mem::replace(&mut self.state, State::Ended) {
             State::Prepared => {
                 self.programs.count_since(now)?;
-                self.climbs.iter().for_each(UnwindThread::begin);
+                self.unwind_thread.iter().for_each(UnwindThread::begin);
                 self.begun = self.mark(now, commits)?;
-                self.spell = self.begun;
+                self.window_begin = self.begun;
                 self.switches = switches(self.subject.process);
                 State::Settling { until: now + SETTLE }
             }
@@ -121,10 +121,12 @@ impl Collector for Bpf {
                     None => State::Always,
                 }
             }
-            State::Looking { schedule, until } if now >= until => {
+            State::Sampling { schedule, until } if now >= until => {
                 self.pause(schedule, now, commits)?
             }
-            State::Paused { schedule, until } if now >= until => self.look(schedule, commits)?,
+            State::Paused { schedule, until } if now >= until => {
+                self.start_window(schedule, commits)?
+            }
             waiting => waiting,
         };
         Ok(())
@@ -139,15 +141,17 @@ impl Collector for Bpf {
             State::Paused { .. } => {}
             State::Timing(timing) => {
                 self.end_timing(timing);
-                self.add_spell(mark);
+                self.add_window(mark);
             }
-            State::Settling { .. } | State::Always | State::Looking { .. } => self.add_spell(mark),
+            State::Settling { .. } | State::Always | State::Sampling { .. } => {
+                self.add_window(mark);
+            }
         }
-        if self.looked.paused {
-            self.looked.switches = grown(switches(self.subject.process), &self.switches);
+        if self.sampled.paused {
+            self.sampled.switches = grown(switches(self.subject.process), &self.switches);
         }
-        self.looked.window_ns = now.saturating_sub(self.begun.at);
-        self.looked.commits = mark.commits.saturating_sub(self.begun.commits);
+        self.sampled.window_ns = now.saturating_sub(self.begun.at);
+        self.sampled.commits = mark.commits.saturating_sub(self.begun.commits);
         Ok(())
     }
 
@@ -156,12 +160,12 @@ impl Collector for Bpf {
     }
 
     fn programs(&self) -> Option<BpfCpuTime> {
-        self.timed.map(|(ns, of_ns)| BpfCpuTime { ns, of_ns, attached_ns: self.looked.ns() })
+        self.timed.map(|(ns, of_ns)| BpfCpuTime { ns, of_ns, attached_ns: self.sampled.ns() })
     }
 
     fn hand_over(mut self: Box<Self>, profile: &mut ProfileBuilder) {
-        match self.seen() {
-            Ok(seen) => profile_output::put(seen, profile),
+        match self.read_data() {
+            Ok(data) => profile_output::put(data, profile),
             Err(why) => {
                 for account in refused(&why) {
                     profile.account(account);
@@ -180,16 +184,16 @@ impl Bpf {
         self.timed = timing.and_then(Timing::end);
     }
 
-    /// The spells that the cost calls for; none if the programs may stay, or their cost is not known.
+    /// The schedule that the cost requires; none if the programs may stay, or if their cost is unknown.
     fn schedule(&mut self, now: Nanos) -> Option<Schedule> {
         let (ns, of_ns) = self.timed.filter(|(_, of_ns)| *of_ns > 0)?;
         let machine = of_ns as f64 * online_cpus().len().max(1) as f64;
         let cost = ns as f64 / machine;
-        self.looked.cost = Some(cost);
+        self.sampled.cost = Some(cost);
         Schedule::of(cost, now).filter(|_| self.programs.can_pause())
     }
 
-    /// Ends a spell.
+    /// Ends a sampling window.
     fn pause(
         &mut self,
         mut schedule: Schedule,
@@ -198,20 +202,20 @@ impl Bpf {
     ) -> Result<State, String> {
         let mark = self.mark(now, commits)?;
         self.programs.pause(now)?;
-        self.add_spell(mark);
-        self.looked.paused = true;
+        self.add_window(mark);
+        self.sampled.paused = true;
         let until = schedule.next(now);
         Ok(State::Paused { schedule, until })
     }
 
-    /// Begins one.
-    fn look(&mut self, schedule: Schedule, commits: Commits<'_>) -> Result<State, String> {
+    /// Begins a sampling window.
+    fn start_window(&mut self, schedule: Schedule, commits: Commits<'_>) -> Result<State, String> {
         self.programs.resume()?;
         let now = monotonic();
-        self.programs.look(now)?;
-        self.spell = self.mark(now, commits)?;
+        self.programs.start_window(now)?;
+        self.window_begin = self.mark(now, commits)?;
         let until = Schedule::end_of(now);
-        Ok(State::Looking { schedule, until })
+        Ok(State::Sampling { schedule, until })
     }
 
     fn mark(&mut self, at: Nanos, commits: Commits<'_>) -> Result<Mark, String> {
@@ -223,28 +227,28 @@ impl Bpf {
         Ok(mark)
     }
 
-    fn add_spell(&mut self, end: Mark) {
-        let begun = self.spell;
-        self.looked.spells.push(SamplingWindow {
-            looked_ns: end.at.saturating_sub(begun.at),
+    fn add_window(&mut self, end: Mark) {
+        let begun = self.window_begin;
+        self.sampled.windows.push(SamplingWindow {
+            sampled_ns: end.at.saturating_sub(begun.at),
             commits: end.commits.saturating_sub(begun.commits),
             calls: end.calls.saturating_sub(begun.calls),
             switches: end.switches.saturating_sub(begun.switches),
         });
     }
 
-    fn seen(&mut self) -> Result<BpfData, String> {
+    fn read_data(&mut self) -> Result<BpfData, String> {
         self.programs.detach()?;
-        let climbs = self.climbs.take();
-        let climbs = climbs.ok_or_else(|| "it was not prepared".to_owned())?;
+        let unwind_thread = self.unwind_thread.take();
+        let unwind_thread = unwind_thread.ok_or_else(|| "it was not prepared".to_owned())?;
         let mut counts = Counts::read(&mut self.programs)?;
-        counts.add_sleepers(self.programs.looked());
-        let climbed = climbs.finish()?;
-        Ok(BpfData { counts, climbed, looked: self.looked.clone() })
+        counts.add_sleepers(self.programs.sampled());
+        let unwound = unwind_thread.finish()?;
+        Ok(BpfData { counts, unwound, sampled: self.sampled.clone() })
     }
 }
 
-/// By how much each thread's switches have grown; one that came meanwhile brings all it has.
+/// The growth of each thread's switches; a thread that started in between counts in full.
 fn grown(
     now: BTreeMap<u32, (u64, u64)>,
     before: &BTreeMap<u32, (u64, u64)>,
@@ -257,7 +261,7 @@ fn grown(
     grown.collect()
 }
 
-/// None of the metrics is to be had, for that reason.
+/// Accounts that none of the metrics is available, with the reason.
 fn refused(why: &str) -> Vec<Account> {
     let of_metric = |metric: &_| Account {
         metric: *metric,

@@ -1,4 +1,4 @@
-//! What the programs have counted, read when they are detached.
+//! The counts of the programs, read after they are detached.
 
 use super::map_types::{
     Actor, Ended, Key, Kind, Losses, RawEnded, RawKey, RawSum, RawThread, SLOTS, Slot, Sum,
@@ -12,25 +12,25 @@ use aya::maps::{Array, HashMap, MapError, PerCpuArray};
 use std::collections::{BTreeMap, BTreeSet};
 use syncline_instrument::Nanos;
 
-/// Everything that was counted.
+/// All counts.
 #[derive(Debug, Default)]
 pub(super) struct Counts {
     pub sums: BTreeMap<Key, Sum>,
-    /// Threads of the tree that have not ended.
+    /// Threads of the process tree that have not ended.
     pub threads: BTreeMap<u32, ThreadState>,
-    /// Those that have, as many as there was room for.
+    /// Threads that have ended, as many as the map holds.
     pub ended: BTreeMap<u32, Ended>,
-    /// Devices to which the tree wrote.
+    /// Devices to which the process tree wrote.
     pub devices: BTreeSet<u32>,
     pub losses: Losses,
-    /// False if some system calls were passed over and others stand for them.
+    /// False if only some system calls were sampled and represent the others.
     pub all_calls: bool,
     /// Times off the processor that ended in the window, by powers of two.
     pub lengths: Vec<u64>,
 }
 
 impl Counts {
-    /// Reads all maps of detached programs.
+    /// Reads all maps of the detached programs.
     pub(super) fn read(programs: &mut Programs) -> Result<Counts, String> {
         let mut counts = Counts::default();
         each(programs, "counts", |key: RawKey, sum: RawSum| {
@@ -58,7 +58,7 @@ impl Counts {
         Ok(counts)
     }
 
-    /// Adds the threads that have a slot, and what was under way there.
+    /// Adds the threads that have a slot, and their unfinished events.
     fn read_slots(&mut self, programs: &mut Programs) -> Result<(), String> {
         let slots = programs.slots()?;
         for at in 0..SLOTS.min(slots.len()) {
@@ -83,8 +83,8 @@ impl Counts {
         sum.amount += taken_off.amount;
     }
 
-    /// Makes what the system calls that were looked at stand for exactly as many as there were, thread by
-    /// thread; threads with few looks and those that have ended are taken together.
+    /// Scales the sampled system calls to the exact number of calls, thread by thread. Threads with few
+    /// samples and those that have ended are scaled together.
     fn scale_calls(&mut self) {
         let mut threads: BTreeMap<u32, Calls> = BTreeMap::new();
         for (number, thread) in &self.threads {
@@ -95,13 +95,13 @@ impl Counts {
                 continue;
             };
             let calls = threads.entry(number).or_default();
-            calls.looks += sum.amount;
+            calls.sampled += sum.amount;
             calls.keys.push(*key);
         }
         let mut together = Calls { counted: self.losses.calls_of_ended, ..Calls::default() };
         for (number, calls) in threads {
-            // Of a thread that has ended only what all of them did together is known.
-            if calls.looks >= MANY_LOOKS && self.threads.contains_key(&number) {
+            // Ended threads only have a common total.
+            if calls.sampled >= MANY_SAMPLES && self.threads.contains_key(&number) {
                 self.scale(&calls);
             } else {
                 together.add(calls);
@@ -110,7 +110,7 @@ impl Counts {
         self.scale(&together);
     }
 
-    /// What was counted and could be given to nobody is lost.
+    /// Calls that were counted but have no sample to represent them are lost.
     fn scale(&mut self, calls: &Calls) {
         let weights: Vec<u64> = calls.keys.iter().map(|key| self.sums[key].count).collect();
         if weights.is_empty() {
@@ -122,50 +122,50 @@ impl Counts {
         }
     }
 
-    /// Adds the time of those that were off their processors when the last spell ended, of so long a time
-    /// that was looked at in all.
-    pub(super) fn add_sleepers(&mut self, looked: Nanos) {
+    /// Adds the time of threads that were off their processors when the last sampling window ended, after a
+    /// total sampled time.
+    pub(super) fn add_sleepers(&mut self, sampled_ns: Nanos) {
         let ended = &self.ended;
         let alive = |number: &u32| !ended.contains_key(number);
         for (number, thread) in self.threads.iter().filter(|(number, _)| alive(number)) {
             let site = thread.site;
             let (from, kind) = match thread.off_since {
-                Some(off) if off < looked => (off, thread.kind),
-                // Nothing was seen of it: it slept all the time, or it ran all the time.
+                Some(off) if off < sampled_ns => (off, thread.kind),
+                // No event was seen: the thread slept all the time, or ran all the time.
                 None if !thread.seen && slept(*number, thread) => (0, Kind::Voluntary),
-                // It ran when the last spell ended.
+                // It was running when the last sampling window ended.
                 Some(_) | None => continue,
             };
             let key = Key { doer: Actor::Thread(*number), kind, site };
-            self.sums.entry(key).or_default().amount += looked - from;
+            self.sums.entry(key).or_default().amount += sampled_ns - from;
         }
     }
 
-    /// The process of a thread; none if it was never seen to do anything.
+    /// The process of a thread; none if no event of it was seen.
     pub(super) fn process(&self, thread: u32) -> Option<u32> {
         let alive = self.threads.get(&thread).and_then(|thread| thread.process);
         alive.or_else(|| self.ended.get(&thread).map(|ended| ended.process))
     }
 }
 
-/// A thread with so many looks has a scale of its own.
-const MANY_LOOKS: u64 = 1000;
+/// A thread with this many samples has its own scale.
+const MANY_SAMPLES: u64 = 1000;
 
-/// The system calls of a thread, or of several.
+/// The system calls of one or more threads.
 #[derive(Clone, Debug, Default)]
 struct Calls {
-    /// All, exactly.
+    /// The exact number of calls.
     counted: u64,
-    /// How many of them were looked at.
-    looks: u64,
-    /// Under what those stand.
+    /// The number of sampled calls.
+    sampled: u64,
+    /// The keys of the sampled calls.
     keys: Vec<Key>,
 }
 
 impl Calls {
     fn add(&mut self, other: Calls) {
         self.counted += other.counted;
-        self.looks += other.looks;
+        self.sampled += other.sampled;
         self.keys.extend(other.keys);
     }
 }
@@ -185,7 +185,7 @@ fn each<K: Pod + Ord, V: Pod>(
     for entry in &map {
         match entry {
             Ok((key, value)) => take(key, value),
-            // It was the oldest of a map that holds the newest, and went.
+            // The oldest entry of a map that keeps the newest; it was evicted while reading.
             Err(MapError::KeyNotFound) => {}
             Err(error) => return Err(failed(error)),
         }
@@ -200,7 +200,7 @@ fn numbers(programs: &mut Programs, name: &str, places: u32) -> Result<Vec<u64>,
     places.map(|place| array.get(&place, 0).map_err(failed)).collect()
 }
 
-/// The sums of an array of which each processor has its own.
+/// The sums of a per-processor array over all processors.
 fn numbers_of_all(programs: &mut Programs, name: &str, places: u32) -> Result<Vec<u64>, String> {
     let failed = |error: MapError| unreadable(name, &error);
     let array: PerCpuArray<_, u64> = PerCpuArray::try_from(programs.map(name)?).map_err(failed)?;
@@ -232,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn looks_stand_for_as_many_calls_as_there_were() {
+    fn samples_are_scaled_to_the_number_of_calls() {
         let (busy, small, gone) = (1, 2, 3);
         let syncs = Key { kind: Kind::Sync, ..key(busy, 0) };
         let sums = [
@@ -248,12 +248,12 @@ mod tests {
         let of = |thread, call| counts.sums[&key(thread, call)].count;
         assert_eq!((of(busy, 0), of(busy, 1)), (33_000, 11_000));
         assert_eq!(counts.sums[&syncs].count, 500, "syncs are counted apart");
-        assert_eq!((of(small, 0), of(gone, 1)), (80, 120), "taken together");
+        assert_eq!((of(small, 0), of(gone, 1)), (80, 120), "scaled together");
         assert_eq!(counts.losses.calls, 0);
     }
 
     #[test]
-    fn a_seat_replaces_what_was_counted_of_it_and_involuntary_switches_add_up() {
+    fn a_slot_replaces_the_counts_of_its_sites_and_involuntary_switches_add_up() {
         let switched = |kind, site| Key { doer: Actor::Thread(1), kind, site };
         let (seat, off) = (switched(Kind::Voluntary, Some(7)), switched(Kind::Involuntary, None));
         let mut counts = counts(&[], &[(seat, 10, 1_000), (off, 2, 20)]);
@@ -270,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn calls_that_nothing_stands_for_are_lost() {
+    fn calls_without_a_sample_are_lost() {
         let mut counts = counts(&[(1, 5)], &[]);
         counts.scale_calls();
         assert_eq!(counts.losses.calls, 5);

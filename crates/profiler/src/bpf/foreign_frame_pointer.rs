@@ -1,4 +1,4 @@
-//! A system call with something else in the register of the frame pointer, as libraries of C make them. For
+//! A system call with an arbitrary value in the frame pointer's register, as C libraries make them. For
 //! tests, on x86-64.
 
 #![allow(unsafe_code, reason = "nothing safe puts a number into that register")]
@@ -8,10 +8,10 @@ use std::arch::asm;
 /// `getppid`.
 const CALL: u64 = 110;
 
-/// Asks for the parent's number, with a number of one's own where the frame pointer should be.
+/// Calls `getppid` with `frame` in the frame pointer's register.
 pub(super) fn call_with_frame(frame: u64) {
-    // SAFETY: the call takes nothing and writes to no memory; what the kernel changes is declared, and the
-    // register has its own value again behind it.
+    // SAFETY: the call takes no argument and writes no memory; the registers that the kernel changes are
+    // declared, and the frame pointer is restored after it.
     unsafe {
         asm!(
             "push rbp",

@@ -1,33 +1,33 @@
-//! What the programs in the kernel and this room say to each other: keys, values and records, in the
-//! order of `program.bpf.c`.
+//! Keys, values and records that the programs in the kernel share with this crate, in the layout of
+//! `program.bpf.c`.
 //!
-//! Values of maps cross as arrays of numbers, so that nothing here is unsafe; records of the ring are
-//! read byte by byte, little-endian as the programs are compiled.
+//! Map values are read as arrays of numbers, so that nothing here is unsafe; records of the ring are read
+//! byte by byte, little-endian, as the programs are compiled.
 
 use crate::perf::Registers;
 
-/// Where a thread was: its instruction, stack pointer and frame pointer, mixed to one number. None where
-/// it is not told.
+/// A site: a thread's instruction, stack pointer and frame pointer, hashed to one number. None if it is
+/// unknown.
 pub(super) type Site = Option<u64>;
 
-/// What was counted.
+/// The kind of a counted event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(super) enum Kind {
     /// A system call of this number.
     Call(u16),
-    /// One that is a sync, counted once more.
+    /// A system call that is a sync; it is also counted as a call.
     Sync,
-    /// A thread gave its processor up.
+    /// A thread gave up its processor.
     Voluntary,
-    /// A thread was taken off its processor.
+    /// A thread was preempted.
     Involuntary,
-    /// A write request that somebody waits for.
+    /// A write request that some thread waits for.
     SyncWrite,
-    /// One that nobody waits for.
+    /// A write request that no thread waits for.
     AsyncWrite,
-    /// A flush that was asked for.
+    /// A flush request.
     Flush,
-    /// A write that was handed to the block layer: it shows where the requests were asked for.
+    /// A write handed to the block layer; it shows where requests originate.
     Queued,
 }
 
@@ -48,18 +48,18 @@ impl Kind {
     }
 }
 
-/// Who did it.
+/// The originator of an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(super) enum Actor {
     /// A thread of the tree, by its number.
     Thread(u32),
-    /// The kernel's own threads; on this device.
+    /// The kernel's own threads, on this device.
     Kernel { device: u32 },
-    /// Other processes; on this device.
+    /// Other processes, on this device.
     Others { device: u32 },
 }
 
-/// Under what is summed.
+/// The key of a sum.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(super) struct Key {
     pub doer: Actor,
@@ -67,13 +67,13 @@ pub(super) struct Key {
     pub site: Site,
 }
 
-/// `struct key`; its long field is halves, the lower first.
+/// `struct key`; its 64-bit field is two halves, the lower first.
 pub(super) type RawKey = [u32; 4];
 /// `struct sum`.
 pub(super) type RawSum = [u64; 4];
-/// `struct thread`; its long fields are halves, the lower first.
+/// `struct thread`; its 64-bit fields are two halves each, the lower first.
 pub(super) type RawThread = [u32; 18];
-/// `struct slot`: a thread's nine, a sum's four, then five a seat.
+/// `struct slot`: nine fields of a thread, four of a sum, then five per site.
 pub(super) type RawSlot = [u64; THREAD + 4 + 5 * SEATS];
 /// `struct window`.
 pub(super) type RawWindow = [u64; 6];
@@ -82,37 +82,37 @@ pub(super) type RawProcessor = [u64; 10];
 /// `struct ended`.
 pub(super) type RawEnded = [u32; 7];
 
-/// How many threads have a slot at most.
+/// The number of slots, each for one thread.
 pub(super) const SLOTS: u32 = 8192;
-/// The seats of a slot.
+/// The sites of a slot.
 const SEATS: usize = 8;
-/// The long fields of a thread.
+/// The 64-bit fields of a thread.
 const THREAD: usize = 9;
 
-/// The slot of a thread.
+/// The slot that a thread may use.
 pub(super) fn slot_of(thread: u32) -> u32 {
     thread & (SLOTS - 1)
 }
 
-/// The thread that has a slot; none if it is free.
+/// The thread in a slot; none if the slot is free.
 pub(super) fn sits_in(raw: &RawSlot) -> Option<u32> {
     let number = (raw[0] & 0xffff_ffff) as u32;
     (number > 0).then_some(number)
 }
 
-/// A slot that a thread has.
+/// A used slot.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Slot {
     pub number: u32,
     pub thread: ThreadState,
-    /// Its involuntary switches, to be added to what was counted elsewhere.
+    /// The thread's involuntary switches, to be added to those in the map.
     pub taken_off: (Key, Sum),
-    /// Voluntary switches by site, in place of what was counted elsewhere.
+    /// Voluntary switches by site, which replace those in the map.
     pub seats: Vec<(Key, Sum)>,
 }
 
 impl Slot {
-    /// None if it is free.
+    /// None if the slot is free.
     pub(super) fn of(raw: &RawSlot) -> Option<Slot> {
         let number = sits_in(raw)?;
         let mut thread = RawThread::default();
@@ -134,7 +134,7 @@ impl Slot {
 }
 
 impl Key {
-    /// None for what the programs do not write.
+    /// None for a key that the programs do not write.
     pub(super) fn of(raw: RawKey) -> Option<Key> {
         let [thread, kind, low, high] = raw;
         let doer = match thread {
@@ -150,43 +150,43 @@ impl Key {
     }
 }
 
-/// How often, and how much.
+/// A count and an amount.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Sum {
     pub count: u64,
-    /// Nanoseconds off the processor, or bytes; of system calls how many were looked at.
+    /// Nanoseconds off the processor, or bytes; for system calls, the number of samples.
     pub amount: u64,
 }
 
 impl Sum {
-    /// A request that was issued in one context and put back in another leaves less than nothing in
-    /// the latter: that is nothing.
+    /// A request that was issued in one context and requeued in another leaves a negative sum in the latter,
+    /// which becomes zero.
     pub(super) fn of(raw: RawSum) -> Sum {
         let positive = |number: u64| if number >> 63 == 0 { number } else { 0 };
         Sum { count: positive(raw[0]), amount: positive(raw[1]) }
     }
 }
 
-/// What runs at a processor when the programs have ended.
+/// The counts of a processor after the programs have ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Processor {
-    /// True if not every system call was looked at.
+    /// True if not every system call was sampled.
     pub passed_over: bool,
-    /// System calls of the tree in spells.
+    /// System calls of the process tree in sampling windows.
     pub calls: u64,
-    /// Its switches in spells.
+    /// Its switches in sampling windows.
     pub switches: u64,
 }
 
 impl Processor {
-    /// As long as so many are looked at, all are.
+    /// Up to this number of samples, every call is sampled.
     const DENSE: u64 = 4096;
 
     pub(super) fn of(raw: &RawProcessor) -> Processor {
         let [
             _thread_and_passed,
             _weight,
-            looked,
+            sampled,
             _firsts,
             _copies,
             _came,
@@ -195,28 +195,28 @@ impl Processor {
             switches,
             _told,
         ] = *raw;
-        Processor { passed_over: looked >= Self::DENSE, calls, switches }
+        Processor { passed_over: sampled >= Self::DENSE, calls, switches }
     }
 }
 
-/// What is known of a thread of the tree.
+/// The state of a thread of the process tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct ThreadState {
-    /// System calls in spells.
+    /// System calls in sampling windows.
     pub calls: u64,
-    /// Since when it is off its processor, by the looked clock; none if it runs.
+    /// Since when it is off its processor, in sampled time; none if it is running.
     pub off_since: Option<u64>,
-    /// False if nothing of it has been seen since it was entered.
+    /// False if no event of it was seen since it was entered.
     pub seen: bool,
-    /// None if it has not been seen since it was started.
+    /// None if no event of it was seen since it was started.
     pub process: Option<u32>,
     /// The thread that started it, if that was seen.
     pub parent: Option<u32>,
-    /// Where it left its processor.
+    /// The site where it left its processor.
     pub site: Site,
     /// How it left.
     pub kind: Kind,
-    /// It has started another program since it was first seen.
+    /// It has executed another program since its first event.
     pub executed: bool,
 }
 
@@ -241,8 +241,7 @@ impl ThreadState {
         }
     }
 
-    /// A thread that is entered from outside: nothing of it has been seen. Of those with the same slot one
-    /// moves there.
+    /// A thread that is entered from here, without events. If `moves`, the programs move it to its slot.
     pub(super) fn fresh(number: u32, process: u32, moves: bool) -> RawThread {
         let mut fresh = RawThread::default();
         (fresh[0], fresh[1], fresh[8]) = (number, moves.into(), process);
@@ -250,7 +249,7 @@ impl ThreadState {
     }
 }
 
-/// What is left of a thread that has ended.
+/// The final state of a thread that has ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Ended {
     pub process: u32,
@@ -272,32 +271,32 @@ impl Ended {
     }
 }
 
-/// Places in the array `found`.
+/// Indices of the array `found`.
 pub(super) const FOUND_WANTED: u32 = 0;
 pub(super) const FOUND_PLACE: u32 = 1;
 pub(super) const FOUND_TIMES: u32 = 2;
 
-/// What was lost, by the array `losses`.
+/// Losses, from the array `losses`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Losses {
-    /// Events for which there was no room: system calls, switches, requests.
+    /// Events that did not fit: system calls, switches, requests.
     pub calls: u64,
     pub switches: u64,
     pub requests: u64,
-    /// Threads for which there was none.
+    /// Threads that did not fit.
     pub threads: u64,
-    /// Events for whose site there was no room: they are counted without it.
+    /// Events whose site did not fit; they are counted without a site.
     pub sites: u64,
-    /// Copies for which there was no room.
+    /// Stack copies that did not fit.
     pub copies: u64,
-    /// No loss: the flushes that devices were given by anybody.
+    /// Not a loss: flushes of devices, by any process.
     pub device_flushes: u64,
-    /// No loss: the system calls of threads that have ended.
+    /// Not a loss: system calls of threads that have ended.
     pub calls_of_ended: u64,
-    /// Switches to a thread that the kernel did not tell, nor any other at its processor shortly before: it
-    /// may have been off for longer than what was counted.
+    /// Switches to a thread whose switch from the processor was not seen: it may have been off longer than
+    /// counted.
     pub returns: u64,
-    /// No loss: keys that were made with a site.
+    /// Not a loss: keys created with a site.
     pub sites_made: u64,
 }
 
@@ -335,29 +334,29 @@ impl Losses {
 /// A record of the ring `copies`.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Record<'a> {
-    /// Of an event: registers, the chain of frame pointers and the top of the stack.
+    /// A stack copy of an event: registers, the call chain by frame pointers, and the top of the stack.
     Copy {
         key: Key,
         /// The thread's process.
         process: u32,
-        /// How many events it stands for: those since the last copy. Zero before anything is counted.
+        /// The number of events it represents: those since the last copy. Zero before counting begins.
         weight: u64,
         registers: Registers,
         /// The instruction and the return addresses that the kernel found.
         chain: Vec<u64>,
         top: &'a [u8],
     },
-    /// A thread whose leaving was copied has come back, after so many nanoseconds.
+    /// A thread whose leaving was copied has returned, after this many nanoseconds.
     Return { thread: u32, off_ns: u64 },
 }
 
 impl<'a> Record<'a> {
     const RETURN: usize = 24;
-    /// Where the chain begins, and how many bytes it has room for.
+    /// The offset of the chain, and its size in bytes.
     const CHAIN: usize = 72;
     const CHAIN_BYTES: usize = 48 * 8;
 
-    /// None for what the programs do not write.
+    /// None for a record that the programs do not write.
     pub(super) fn of(bytes: &'a [u8]) -> Option<Record<'a>> {
         let four = |at: usize| Some(u32::from_le_bytes(bytes.get(at..at + 4)?.try_into().ok()?));
         let eight = |at: usize| Some(u64::from_le_bytes(bytes.get(at..at + 8)?.try_into().ok()?));
@@ -396,7 +395,7 @@ mod tests {
     use super::{Actor, Key, Kind, Record, Slot, Sum, ThreadState};
 
     #[test]
-    fn keys_say_who_where_and_what() {
+    fn keys_hold_the_actor_the_site_and_the_kind() {
         let call = Key::of([7, 74, 5, 1]).unwrap();
         assert_eq!(call.doer, Actor::Thread(7));
         assert_eq!((call.site, call.kind), (Some(5 + (1 << 32)), Kind::Call(74)));
@@ -409,7 +408,7 @@ mod tests {
     }
 
     #[test]
-    fn a_slot_holds_a_thread_and_what_is_under_way() {
+    fn a_slot_holds_a_thread_and_its_unfinished_events() {
         let mut raw = [0; 53];
         assert_eq!(Slot::of(&raw), None, "a free one");
         raw[..2].copy_from_slice(&[7 | 1 << 32, 99]);
@@ -429,7 +428,7 @@ mod tests {
     }
 
     #[test]
-    fn less_than_nothing_is_nothing() {
+    fn a_negative_sum_is_zero() {
         let sum = Sum::of([u64::MAX, 512, 0, 0]);
         assert_eq!((sum.count, sum.amount), (0, 512));
     }
@@ -453,12 +452,12 @@ mod tests {
         let off = Record::of(&bytes[..24]).unwrap();
         assert_eq!(off, Record::Return { thread: 9, off_ns: 31 });
         for length in 0..bytes.len() {
-            // Never outside of what is there.
+            // Truncated records are read without a panic.
             Record::of(&bytes[..length]);
         }
         for length_of in [62, 66] {
             bytes[length_of] = 1;
-            assert_eq!(Record::of(&bytes), None, "more is said to be filled than there is");
+            assert_eq!(Record::of(&bytes), None, "the length field exceeds the record");
             bytes[length_of] = 0;
         }
     }

@@ -1,28 +1,28 @@
-//! System calls, switches, time off the processor and block requests, counted in the kernel by thread
-//! and site: where in the program, and how deep on its stack.
+//! Counts system calls, switches, time off the processor and block requests in the kernel, by thread and
+//! site: the position in the program and the depth on its stack.
 //!
-//! `program.bpf.c` runs in the kernel; `program.o` is what `scripts/build-bpf` made of it, and what is
-//! loaded, by crate `aya`: neither a compiler nor BTF is wanted on the user's machine. Linux 5.8 or
-//! later, and a user who may run BPF programs.
+//! `program.bpf.c` runs in the kernel. `scripts/build-bpf` compiles it to `program.o`, which crate `aya`
+//! loads, so the user's machine needs neither a compiler nor BTF. Linux 5.8 or later, and a user who may run
+//! BPF programs.
 //!
-//! A life:
-//! 1. *opened*: the programs are in the kernel and attached to nothing.
-//! 2. *prepared*: attached, and every thread of the process tree is known; forks keep it current. When
-//!    threads leave their processors is kept from here on.
-//! 3. *gone on with*, from the first time to the end: two moments are written into a map, between which is
-//!    counted. Where system calls and switches are dear, their programs are detached, and attached again in
-//!    spells (`sampling_windows.rs`).
+//! Phases:
+//! 1. *opened*: the programs are loaded and not attached.
+//! 2. *prepared*: the programs are attached, and every thread of the process tree is known; forks keep the
+//!    tree current. From here on the programs record when threads leave their processors.
+//! 3. *running*, from the first `go_on` to the end: the bounds of the window are written into a map, and
+//!    events between them are counted. If system calls and switches are too expensive, their programs are
+//!    detached, and attached again in sampling windows (`sampling_windows.rs`).
 //! 4. *handed over*: detached, read, named.
 //!
 //! Invariants:
-//! 1. Counts are exact; of system calls and switches, in spells. An event for whose site there is no room is
-//!    counted without one.
-//! 2. Time off the processor is cut to the window and to its spells at both their ends, for threads that
-//!    sleep there too.
-//! 3. No stack is walked for an event, which would cost more than counting it. Of some events the top of
-//!    the stack is copied and climbed by unwind tables; what was counted at a site is spread over the
-//!    stacks that the copies of its events showed, thread by thread. No weight is made or lost by it,
-//!    and how far a part may be off is said with it.
+//! 1. Counts are exact; those of system calls and switches within sampling windows. An event whose site does
+//!    not fit is counted without a site.
+//! 2. Time off the processor is clipped to the window and to its sampling windows at both ends, including for
+//!    threads that sleep across them.
+//! 3. No event walks its stack, which would cost more than counting it. For some events the top of the stack
+//!    is copied and unwound with unwind tables; the counts of a site are distributed over the stacks of its
+//!    copies, thread by thread. The distribution neither creates nor loses weight, and its possible error is
+//!    reported with it.
 
 mod collector;
 mod counts;

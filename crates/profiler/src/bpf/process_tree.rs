@@ -1,5 +1,5 @@
-//! Which threads are looked at: the process tree as it stands, entered into the programs' map. Forks
-//! keep it current from then on.
+//! Enters the threads of the existing process tree into the programs' map. From then on, forks keep it
+//! current.
 
 use super::map_types::{RawSlot, ThreadState, sits_in, slot_of};
 use super::programs::{Programs, unreadable};
@@ -7,11 +7,11 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use syncline_host::{Process, process_tree, threads};
 
-/// How often the tree is read at most until it stands still: what forks after the programs were
-/// attached enters itself.
+/// The maximum number of times that the tree is read until it no longer changes: processes forked after the
+/// programs were attached enter themselves.
 const ROUNDS: usize = 8;
 
-/// Enters every thread that is not yet known. To be called when the programs are attached.
+/// Enters every thread that is not yet known. Call this after the programs are attached.
 pub(super) fn enter(programs: &mut Programs, watched: Process) -> Result<(), String> {
     let (mut slots, mut there) = (BTreeSet::new(), 0);
     for _ in 0..ROUNDS {
@@ -37,17 +37,17 @@ pub(super) fn enter(programs: &mut Programs, watched: Process) -> Result<(), Str
         }
     }
     if there == 0 {
-        return Err(format!("no threads of {watched:?} are to be seen"));
+        return Err(format!("{watched:?} has no threads that can be seen: has the process ended?"));
     }
-    // Those that run at this moment came before they were known.
+    // Threads that are running now were switched in before they were known.
     programs.forget_processors()
 }
 
-/// Takes a thread of ours out: the collector's own.
+/// Removes a thread of this process: the collector's own.
 pub(super) fn leave_out(programs: &mut Programs, thread: u32) -> Result<(), String> {
     if programs.threads()?.get(&thread, 0).is_ok() {
         let removed = programs.threads()?.remove(&thread);
-        // It may have moved to its slot meanwhile.
+        // It may have moved to its slot in between.
         if let (Err(error), false) = (removed, has_slot(programs, thread)?) {
             return Err(unreadable("threads", &error));
         }
@@ -60,8 +60,7 @@ pub(super) fn leave_out(programs: &mut Programs, thread: u32) -> Result<(), Stri
     programs.forget_processors()
 }
 
-/// True of a thread that the programs know. It moves from the one map into the other, so that it stands in
-/// one of them when they are asked in this order.
+/// True for a thread that the programs know. A thread moves from the map to its slot, so check the map first.
 fn is_known(programs: &mut Programs, thread: u32) -> Result<bool, String> {
     Ok(programs.threads()?.get(&thread, 0).is_ok() || has_slot(programs, thread)?)
 }
@@ -80,14 +79,13 @@ fn processes(watched: Process) -> Vec<u32> {
     }
 }
 
-/// True if a thread exists and waits: it has not run for as long as it was looked at, if nothing was
-/// seen of it.
+/// True if a thread exists and waits: if no event of it was seen, it has not run during the sampled time.
 pub(super) fn sleeps(process: u32, thread: u32) -> bool {
     let path = format!("/proc/{process}/task/{thread}/stat");
     let Ok(line) = std::fs::read_to_string(path) else {
         return false;
     };
-    // The state stands after the name, which may hold anything, brackets too.
+    // The state follows the name, which may contain anything, including parentheses.
     let state = line.rsplit(") ").next().and_then(|rest| rest.chars().next());
     state.is_some_and(|state| !matches!(state, 'R' | 'Z' | 'X'))
 }

@@ -1,5 +1,4 @@
-//! What was counted, on its way into a profile: whose thread, which stack, and how each metric was
-//! taken.
+//! Puts the counts into a profile: by thread and stack, with an account of how each metric was measured.
 
 use super::counts::Counts;
 use super::map_types::{Actor, Key, Kind, Sum};
@@ -19,7 +18,7 @@ use syncline_profile::{
 /// The collector's name in accounts.
 pub(super) const NAME: &str = "bpf";
 
-/// What it takes.
+/// The metrics of this collector.
 pub(super) const METRICS: [Metric; 9] = [
     Metric::OffCpu,
     Metric::SystemCalls,
@@ -32,34 +31,34 @@ pub(super) const METRICS: [Metric; 9] = [
     Metric::Flushes,
 ];
 
-/// How system calls are looked at where there are many.
+/// How system calls are sampled if there are many.
 const PASSED_OVER: &str = "all counted, one in 16 unwound after the first thousands";
 
-/// The variance of any part of so many system calls of which some stand for others is at most their number
-/// times this: one stands for 16 on average, at random for 1 to 31, and half of them may be of the part.
-const VARIANCE_OF_LOOKS: f64 = 16.0 * 4.0 / 3.0 / 4.0;
+/// The variance of any part of n system calls, of which some represent others, is at most n times this: a
+/// call represents 16 on average, uniformly for 1 to 31, and up to half of them belong to the part.
+const VARIANCE_OF_SAMPLES: f64 = 16.0 * 4.0 / 3.0 / 4.0;
 
-/// The name of the thread under which the kernel's own writes stand.
+/// The name of the thread that the kernel's own writes are charged to.
 const KERNEL_THREAD: &str = "kernel writeback";
-/// Of a normal distribution, 95 % lies within so many standard deviations.
+/// 95 % of a normal distribution is within this many standard deviations.
 const DEVIATIONS: f64 = 1.96;
 
-/// All that was seen.
+/// Everything that was counted.
 #[derive(Debug)]
 pub(super) struct BpfData {
     pub counts: Counts,
-    pub climbed: UnwoundStacks,
-    pub looked: SampledSpan,
+    pub unwound: UnwoundStacks,
+    pub sampled: SampledSpan,
 }
 
-/// Puts it into a profile.
-pub(super) fn put(seen: BpfData, profile: &mut ProfileBuilder) {
-    let lengths = seen.counts.lengths.iter();
-    let lengths = lengths.map(|length| scaled(*length, seen.looked.of_events()));
+/// Puts the counts into a profile.
+pub(super) fn put(data: BpfData, profile: &mut ProfileBuilder) {
+    let lengths = data.counts.lengths.iter();
+    let lengths = lengths.map(|length| scaled(*length, data.sampled.of_events()));
     let lengths = Histogram::new(Metric::OffCpu, lengths.collect());
-    let mut naming = Naming::new(seen, profile);
+    let mut naming = Naming::new(data, profile);
     naming.gather_sites();
-    let sums = std::mem::take(&mut naming.seen.counts.sums);
+    let sums = std::mem::take(&mut naming.data.counts.sums);
     for (key, sum) in &sums {
         match key.doer {
             Actor::Thread(thread) => naming.thread(thread, *key, *sum),
@@ -67,29 +66,29 @@ pub(super) fn put(seen: BpfData, profile: &mut ProfileBuilder) {
         }
     }
     naming.switches_unseen();
-    let foreign = Foreign::of(&sums, &naming.seen.counts.devices);
-    for (kind, sum) in foreign.kept() {
+    let writes = UnissuedWrites::of(&sums, &naming.data.counts.devices);
+    for (kind, sum) in writes.kept() {
         naming.kernel(kind, sum);
     }
     for metric in METRICS {
         let mut account = naming.account(metric);
-        account.total = foreign.total(metric, naming.seen.counts.losses.device_flushes);
+        account.total = writes.total(metric, naming.data.counts.losses.device_flushes);
         naming.profile.account(account);
     }
     naming.profile.histogram(lengths);
 }
 
-/// The metrics of a kind, each with its weight and the events that made it.
+/// The metrics of a kind, each with its weight and its number of events.
 fn metrics(kind: Kind, sum: Sum) -> Vec<(Metric, u64, u64)> {
     let Sum { count, amount } = sum;
     let counted = |metric| (metric, count, count);
-    // Its weight stands on so many looks.
-    let looked = |metric| (metric, count, amount);
-    // Who slept all the window long left its processor before it.
+    // The weight is based on this many samples.
+    let sampled = |metric| (metric, count, amount);
+    // A thread that slept through the whole window left its processor before it.
     let off = (Metric::OffCpu, amount, count.max(u64::from(amount > 0)));
     let written = (Metric::WrittenBytes, amount, count);
     match kind {
-        Kind::Call(_) => vec![looked(Metric::SystemCalls)],
+        Kind::Call(_) => vec![sampled(Metric::SystemCalls)],
         Kind::Sync => vec![counted(Metric::SyncCalls)],
         Kind::Voluntary => vec![counted(Metric::VoluntarySwitches), off],
         Kind::Involuntary => vec![counted(Metric::InvoluntarySwitches), off],
@@ -100,40 +99,40 @@ fn metrics(kind: Kind, sum: Sum) -> Vec<(Metric, u64, u64)> {
     }
 }
 
-/// How well it is known at which stacks a metric stands.
+/// How certain the distribution of a metric over stacks is.
 #[derive(Clone, Copy, Debug, Default)]
 struct Certainty {
     all: u64,
-    /// At sites that showed several stacks.
+    /// Events at sites with several stacks.
     mixed: u64,
-    /// The sum over all keys of what the variance of any stacks' part can be.
+    /// The sum, over all keys, of the maximum variance of any stack's part.
     variance: f64,
 }
 
 impl Certainty {
-    /// How far any part is off at most, as a part of all, in 95 of 100 runs.
+    /// The maximum error of any part, as a share of the whole, with 95 % confidence.
     fn within(&self) -> f64 {
         DEVIATIONS * self.variance.sqrt() / self.all.max(1) as f64
     }
 }
 
 struct Naming<'a> {
-    seen: BpfData,
+    data: BpfData,
     profile: &'a mut ProfileBuilder,
     threads: HashMap<u32, ThreadId>,
     stacks: HashMap<Stack, StackId>,
-    /// What was shown at each site by events of any kind.
+    /// The copies of each site, from events of any kind.
     at_sites: BTreeMap<(Actor, u64), Copies>,
     certainty: BTreeMap<Metric, Certainty>,
-    /// Switches that were counted of each thread, in spells.
+    /// The switches of each thread in sampling windows.
     switches: HashMap<(Metric, u32), u64>,
 }
 
 impl<'a> Naming<'a> {
-    fn new(seen: BpfData, profile: &'a mut ProfileBuilder) -> Naming<'a> {
-        let switches = switches_of(&seen.counts.sums);
+    fn new(data: BpfData, profile: &'a mut ProfileBuilder) -> Naming<'a> {
+        let switches = switches_of(&data.counts.sums);
         Naming {
-            seen,
+            data,
             profile,
             threads: HashMap::new(),
             stacks: HashMap::new(),
@@ -143,7 +142,7 @@ impl<'a> Naming<'a> {
         }
     }
 
-    /// What was counted of a thread under a stack.
+    /// Adds the counts of a thread under a key.
     fn thread(&mut self, number: u32, key: Key, sum: Sum) {
         if was_sampler_thread(number) {
             return;
@@ -161,26 +160,26 @@ impl<'a> Naming<'a> {
         let weights: Vec<StackWeight> = shown.stacks.values().copied().collect();
         let parts = spread(sum, &weights);
         for (position, part) in shown.stacks.keys().zip(parts) {
-            let climbed = Arc::clone(&self.seen.climbed.stacks[*position]);
-            let stack = self.stack_id(climbed);
+            let unwound = Arc::clone(&self.data.unwound.stacks[*position]);
+            let stack = self.stack_id(unwound);
             self.add(number, thread, stack, key.kind, part);
         }
     }
 
     fn gather_sites(&mut self) {
-        let shown = self.seen.climbed.shown.iter();
+        let shown = self.data.unwound.shown.iter();
         for (key, copies) in shown.filter_map(|(key, copies)| Some(((key.doer, key.site?), copies)))
         {
             self.at_sites.entry(key).or_default().merge(copies);
         }
     }
 
-    /// What the copies of a key showed; of requests those of the writes that were handed over there, and
-    /// of who has none, all that were taken at the same site.
+    /// The copies of a key. Requests use the copies of the writes that were queued there, and a key without
+    /// copies uses those of its site.
     fn shown(&self, key: Key) -> Option<Copies> {
         let handed_over = matches!(key.kind, Kind::SyncWrite | Kind::AsyncWrite);
         let own = if handed_over { Key { kind: Kind::Queued, ..key } } else { key };
-        let shown = self.seen.climbed.shown.get(&own);
+        let shown = self.data.unwound.shown.get(&own);
         let shown = shown.or_else(|| self.at_sites.get(&(key.doer, key.site?)));
         shown.cloned()
     }
@@ -196,18 +195,18 @@ impl<'a> Naming<'a> {
         }
     }
 
-    /// Switches that the kernel counted of threads of which no spell saw any: nobody knows where.
+    /// Adds switches that the kernel counted but no sampling window saw; their stacks are unknown.
     fn switches_unseen(&mut self) {
-        if !self.seen.looked.paused {
+        if !self.data.sampled.paused {
             return;
         }
-        let counted = self.seen.looked.switches.clone();
+        let counted = self.data.sampled.switches.clone();
         for (number, (voluntary, involuntary)) in counted {
             for (metric, count) in
                 [(Metric::VoluntarySwitches, voluntary), (Metric::InvoluntarySwitches, involuntary)]
             {
-                let seen = self.switches.get(&(metric, number)).copied();
-                if count > 0 && seen.unwrap_or(0) == 0 && !was_sampler_thread(number) {
+                let sampled_count = self.switches.get(&(metric, number)).copied();
+                if count > 0 && sampled_count.unwrap_or(0) == 0 && !was_sampler_thread(number) {
                     let (thread, nowhere) = (self.thread_id(number), self.stack_id(Arc::from([])));
                     self.profile.add(metric, thread, nowhere, count, 0);
                 }
@@ -215,7 +214,7 @@ impl<'a> Naming<'a> {
         }
     }
 
-    /// What the kernel wrote by itself.
+    /// Adds writes by the kernel itself.
     fn kernel(&mut self, kind: Kind, sum: Sum) {
         let thread = self.profile.thread(Thread { name: KERNEL_THREAD.to_owned(), title: None });
         let stack = self.stack_id(Arc::from([]));
@@ -233,19 +232,19 @@ impl<'a> Naming<'a> {
         }
     }
 
-    /// By how much a thread's part of a metric is scaled up: its switches to what the kernel itself counted
-    /// of them, if it was there at the end.
+    /// The scale of a thread's part of a metric: from its sampled switches to the kernel's own count, if the
+    /// thread existed at the end.
     fn scale_of(&self, metric: Metric, number: u32) -> Scale {
-        let looked = &self.seen.looked;
-        let all = looked.switches.get(&number).filter(|_| looked.paused);
+        let sampled = &self.data.sampled;
+        let all = sampled.switches.get(&number).filter(|_| sampled.paused);
         let all = match metric {
             Metric::VoluntarySwitches => all.map(|all| all.0),
             Metric::InvoluntarySwitches => all.map(|all| all.1),
             _ => None,
         };
         match (all, self.switches.get(&(metric, number))) {
-            (Some(all), Some(seen)) if *seen > 0 && all >= *seen => (all, *seen),
-            _ => scale(metric, looked),
+            (Some(all), Some(counted)) if *counted > 0 && all >= *counted => (all, *counted),
+            _ => scale(metric, sampled),
         }
     }
 
@@ -253,12 +252,12 @@ impl<'a> Naming<'a> {
         if let Some(thread) = self.threads.get(&number) {
             return *thread;
         }
-        let counts = &self.seen.counts;
+        let counts = &self.data.counts;
         let mut thread = match counts.process(number) {
-            Some(process) => self.seen.climbed.followed.threads.of(process, number),
+            Some(process) => self.data.unwound.followed.threads.of(process, number),
             None => Thread::default(),
         };
-        // It may have been asked for before it became another program; the kernel told its name at its end.
+        // It may have been named before it executed another program; the kernel reported its name at its end.
         let ended = counts.ended.get(&number);
         if let Some(ended) = ended.filter(|ended| ended.name != thread.name) {
             thread = Thread { name: ended.name.clone(), title: None };
@@ -272,7 +271,7 @@ impl<'a> Naming<'a> {
         if let Some(number) = self.stacks.get(&stack) {
             return *number;
         }
-        let symbols = &self.seen.climbed.followed.symbols;
+        let symbols = &self.data.unwound.followed.symbols;
         let mut named = Vec::new();
         for place in stack.iter() {
             named.extend(symbols.frames(place).iter().cloned());
@@ -282,24 +281,24 @@ impl<'a> Naming<'a> {
         number
     }
 
-    /// Exactly, or of what was looked at.
+    /// The precision of a metric: exact, or sampled.
     fn how(&self, metric: Metric) -> Precision {
-        let looked = &self.seen.looked;
-        let passed = metric == Metric::SystemCalls && !self.seen.counts.all_calls;
-        let is_scaled = scale(metric, looked) != (1, 1);
+        let sampled = &self.data.sampled;
+        let passed = metric == Metric::SystemCalls && !self.data.counts.all_calls;
+        let is_scaled = scale(metric, sampled) != (1, 1);
         match (is_scaled, passed) {
             (false, false) => Precision::Exact,
             (false, true) => Precision::Sampled(format!("{PASSED_OVER}; the sum is exact")),
-            (true, false) => Precision::Sampled(in_spells(metric, looked)),
+            (true, false) => Precision::Sampled(in_windows(metric, sampled)),
             (true, true) => {
-                Precision::Sampled(format!("{}; there {PASSED_OVER}", in_spells(metric, looked)))
+                Precision::Sampled(format!("{}; there {PASSED_OVER}", in_windows(metric, sampled)))
             }
         }
     }
 
-    /// How a metric was taken: its sum, and how well its parts are known.
+    /// The account of a metric: its sum, and how certain its parts are.
     fn account(&self, metric: Metric) -> Account {
-        let losses = &self.seen.counts.losses;
+        let losses = &self.data.counts.losses;
         let lost = match metric {
             Metric::SystemCalls | Metric::SyncCalls => losses.calls,
             Metric::OffCpu => losses.switches + losses.returns,
@@ -307,8 +306,8 @@ impl<'a> Naming<'a> {
             _ => losses.requests,
         };
         let mut certainty = self.certainty.get(&metric).copied().unwrap_or_default();
-        if metric == Metric::SystemCalls && !self.seen.counts.all_calls {
-            certainty.variance += certainty.all as f64 * VARIANCE_OF_LOOKS;
+        if metric == Metric::SystemCalls && !self.data.counts.all_calls {
+            certainty.variance += certainty.all as f64 * VARIANCE_OF_SAMPLES;
         }
         let mut collector = NAME.to_owned();
         if certainty.all > 0 {
@@ -318,7 +317,7 @@ impl<'a> Naming<'a> {
                 "{ATTRIBUTED}{:.1} points (95 %; {:.1} % had several stacks; {} stack copies, {} lost)",
                 percent(certainty.within()),
                 percent(certainty.mixed as f64 / certainty.all as f64),
-                self.seen.climbed.copies,
+                self.data.unwound.copies,
                 losses.copies
             )
             .expect("a string takes what is written to it");
@@ -327,7 +326,7 @@ impl<'a> Naming<'a> {
             metric,
             collector,
             how: self.how(metric),
-            // Of a thread for which there was no room nothing was seen: at least one event.
+            // A thread that did not fit had at least one event.
             lost: lost + losses.threads,
             total: None,
         }
@@ -350,91 +349,91 @@ fn switches_of(sums: &BTreeMap<Key, Sum>) -> HashMap<(Metric, u32), u64> {
     switches
 }
 
-/// By how much a metric is scaled up from what was looked at.
-fn scale(metric: Metric, looked: &SampledSpan) -> Scale {
+/// The scale of a metric from the sampled time to the window.
+fn scale(metric: Metric, sampled: &SampledSpan) -> Scale {
     match metric {
-        Metric::OffCpu => looked.of_time(),
+        Metric::OffCpu => sampled.of_time(),
         Metric::SystemCalls | Metric::VoluntarySwitches | Metric::InvoluntarySwitches => {
-            looked.of_events()
+            sampled.of_events()
         }
         _ => (1, 1),
     }
 }
 
-/// In how large a part of the window it was looked, and how well the sum is known by that.
-fn in_spells(metric: Metric, looked: &SampledSpan) -> String {
+/// The sampled share of the window, and the certainty of the sum.
+fn in_windows(metric: Metric, sampled: &SampledSpan) -> String {
     let by = match metric {
         Metric::VoluntarySwitches | Metric::InvoluntarySwitches => {
             "what the kernel counted of each thread (/proc/PID/status), and by the commits of those that ended"
         }
-        Metric::SystemCalls if looked.by_commits() => "the commits of all of it",
+        Metric::SystemCalls if sampled.by_commits() => "the commits of all of it",
         _ => "the length of all of it",
     };
-    let cost = looked.cost.unwrap_or(0.0) * 100.0;
-    let mut said = format!(
+    let cost = sampled.cost.unwrap_or(0.0) * 100.0;
+    let mut text = format!(
         "in {} windows of {:.0} ms, {:.1} % of the time, since its programs used {cost:.1} % CPU of the \
          machine; scaled to {by}",
-        looked.spells.len(),
-        looked.ns() as f64 / 1e6 / looked.spells.len().max(1) as f64,
-        looked.share() * 100.0
+        sampled.windows.len(),
+        sampled.ns() as f64 / 1e6 / sampled.windows.len().max(1) as f64,
+        sampled.share() * 100.0
     );
     if metric == Metric::OffCpu {
-        said.push_str(
-            "; of a wait that is longer than a window the histogram shows the part in windows",
+        text.push_str(
+            "; the histogram shows the part of a long wait that is inside sampling windows",
         );
     }
     if metric == Metric::SystemCalls {
-        let within = looked.within(|spell| spell.calls);
+        let within = sampled.within(|window| window.calls);
         let known = within.map_or_else(
-            || "; the error of the sum is unknown, of so few windows".to_owned(),
+            || "; the error of the sum is unknown, because there were too few windows".to_owned(),
             |within| format!("; the sum is within {:.1} % (95 %)", within * 100.0),
         );
-        said.push_str(&known);
+        text.push_str(&known);
     }
-    said
+    text
 }
 
 /// Writes that no thread of the store issued, by device.
 #[derive(Debug, Default)]
-struct Foreign {
-    /// For comparison: those of the store's threads.
+struct UnissuedWrites {
+    /// For comparison: the writes of the store's threads.
     own: BTreeMap<Kind, Sum>,
-    /// Those of the kernel's own threads to devices of the store that nobody else wrote to.
+    /// Writes of the kernel's own threads to devices of the store that no other process wrote to.
     kept: BTreeMap<Kind, Sum>,
-    /// Those of the kernel's own threads that may be anybody's.
+    /// Writes of the kernel's own threads that may belong to any process.
     left_out: BTreeMap<Kind, Sum>,
-    /// Those of other processes to devices of the store.
+    /// Writes of other processes to devices of the store.
     others: BTreeMap<Kind, Sum>,
 }
 
-impl Foreign {
-    fn of(sums: &BTreeMap<Key, Sum>, devices: &BTreeSet<u32>) -> Foreign {
-        let mut foreign = Foreign::default();
+impl UnissuedWrites {
+    fn of(sums: &BTreeMap<Key, Sum>, devices: &BTreeSet<u32>) -> UnissuedWrites {
+        let mut writes = UnissuedWrites::default();
         let is_shared = |wanted: u32| {
             let mut doers = sums.keys().map(|key| key.doer);
             doers.any(|doer| doer == Actor::Others { device: wanted })
         };
         for (key, sum) in sums {
             let to = match key.doer {
-                Actor::Kernel { device } if !devices.contains(&device) => &mut foreign.left_out,
-                Actor::Kernel { device } if is_shared(device) => &mut foreign.left_out,
-                Actor::Kernel { .. } => &mut foreign.kept,
-                Actor::Others { device } if devices.contains(&device) => &mut foreign.others,
+                Actor::Kernel { device } if !devices.contains(&device) => &mut writes.left_out,
+                Actor::Kernel { device } if is_shared(device) => &mut writes.left_out,
+                Actor::Kernel { .. } => &mut writes.kept,
+                Actor::Others { device } if devices.contains(&device) => &mut writes.others,
                 Actor::Others { .. } => continue,
-                Actor::Thread(_) => &mut foreign.own,
+                Actor::Thread(_) => &mut writes.own,
             };
             let so_far = to.entry(key.kind).or_default();
             so_far.count += sum.count;
             so_far.amount += sum.amount;
         }
-        foreign
+        writes
     }
 
     fn kept(&self) -> Vec<(Kind, Sum)> {
         self.kept.iter().map(|(kind, sum)| (*kind, *sum)).collect()
     }
 
-    /// What else was written, or flushed, while the store wrote.
+    /// The total of writes or flushes, with the writes of others as its source text.
     fn total(&self, metric: Metric, device_flushes: u64) -> Option<Total> {
         let sum = |of: &BTreeMap<Kind, Sum>| -> u64 {
             let of = of.iter().flat_map(|(kind, sum)| metrics(*kind, *sum));
@@ -444,10 +443,9 @@ impl Foreign {
         match metric {
             Metric::Flushes => Some(Total {
                 amount: device_flushes,
-                source:
-                    "flushes that all devices were given, by anybody; the block layer gives one \
-                         for several that are asked for at once"
-                        .to_owned(),
+                source: "flushes of all devices by all processes; the block layer issues one \
+                         for several concurrent requests"
+                    .to_owned(),
             }),
             Metric::SyncWrites | Metric::AsyncWrites | Metric::WrittenBytes => {
                 let [own, kept] = [&self.own, &self.kept].map(sum);
@@ -456,8 +454,8 @@ impl Foreign {
                     amount: own + kept + left_out + others,
                     source: format!(
                         "block requests: {own} issued for the store's threads; {kept} by the kernel's \
-                         own to its devices, listed under \"{KERNEL_THREAD}\"; {left_out} by the \
-                         kernel's own that may be anybody's, and {others} by other processes, which \
+                         own threads to its devices, listed under \"{KERNEL_THREAD}\"; {left_out} by the \
+                         kernel's own threads that may belong to any process, and {others} by other processes, which \
                          are left out"
                     ),
                 })
@@ -469,7 +467,7 @@ impl Foreign {
 
 #[cfg(test)]
 mod tests {
-    use super::{Foreign, metrics};
+    use super::{UnissuedWrites, metrics};
     use crate::bpf::map_types::{Actor, Key, Kind, Sum};
     use std::collections::{BTreeMap, BTreeSet};
     use syncline_profile::Metric;
@@ -484,25 +482,25 @@ mod tests {
     }
 
     #[test]
-    fn the_kernels_writes_are_the_stores_only_where_nobody_else_writes() {
+    fn kernel_writes_are_charged_only_on_devices_without_other_writers() {
         let devices = BTreeSet::from([1, 2]);
         let store = (Actor::Thread(7), 5);
         let by_kernel = |device| (Actor::Kernel { device }, 3);
         let alone = written(&[store, by_kernel(1), by_kernel(9)]);
-        let foreign = Foreign::of(&alone, &devices);
+        let writes = UnissuedWrites::of(&alone, &devices);
         let three = Sum { count: 3, amount: 3 * 4096 };
-        assert_eq!(foreign.kept(), [(Kind::AsyncWrite, three)]);
-        let total = foreign.total(Metric::AsyncWrites, 0).unwrap();
+        assert_eq!(writes.kept(), [(Kind::AsyncWrite, three)]);
+        let total = writes.total(Metric::AsyncWrites, 0).unwrap();
         assert_eq!(total.amount, 5 + 3 + 3);
 
         let shared = written(&[store, by_kernel(1), (Actor::Others { device: 1 }, 2)]);
-        let foreign = Foreign::of(&shared, &devices);
-        assert!(foreign.kept().is_empty());
-        let total = foreign.total(Metric::WrittenBytes, 0).unwrap();
+        let writes = UnissuedWrites::of(&shared, &devices);
+        assert!(writes.kept().is_empty());
+        let total = writes.total(Metric::WrittenBytes, 0).unwrap();
         assert_eq!(total.amount, 10 * 4096);
-        assert!(total.source.contains("anybody's"), "{}", total.source);
-        assert_eq!(foreign.total(Metric::Flushes, 4).unwrap().amount, 4);
-        assert_eq!(foreign.total(Metric::SystemCalls, 4), None);
+        assert!(total.source.contains("belong to any process"), "{}", total.source);
+        assert_eq!(writes.total(Metric::Flushes, 4).unwrap().amount, 4);
+        assert_eq!(writes.total(Metric::SystemCalls, 4), None);
     }
 
     #[test]

@@ -1,7 +1,7 @@
-//! How long the programs run, timed by the kernel for a part of the window.
+//! The processor time of the programs, as timed by the kernel during a part of the window.
 //!
-//! The kernel times all BPF programs as long as somebody asks it to, which costs each run two looks at
-//! the clock: of a program that takes 40 ns as much again. Hence it is asked for a short while only.
+//! While timing is enabled, the kernel times all BPF programs, which costs two clock readings per run: as
+//! much again for a program of 40 ns. So it is enabled only briefly.
 
 use super::collector::monotonic;
 use aya::sys::{Stats, enable_stats};
@@ -10,34 +10,34 @@ use std::path::PathBuf;
 use syncline_host::read_text;
 use syncline_instrument::Nanos;
 
-/// For so long.
+/// How long the programs are timed.
 const LENGTH: Nanos = 60_000_000;
 
-/// A timing that goes on.
+/// A timing in progress.
 #[derive(Debug)]
 pub(super) struct Timing {
-    /// The kernel times as long as this is open.
+    /// The kernel times the programs while this is open.
     _asked: OwnedFd,
-    /// Where each program's times stand.
+    /// The file with each program's run time.
     programs: Vec<PathBuf>,
     since: Nanos,
     before_ns: Nanos,
 }
 
 impl Timing {
-    /// Begins; none where the kernel does not (before Linux 5.8, or without the right to).
+    /// Begins; none if the kernel cannot time programs (before Linux 5.8, or without permission).
     pub(super) fn begin(programs: Vec<PathBuf>) -> Option<Timing> {
         let asked = enable_stats(Stats::RunTime).ok()?;
         let before_ns = sum(&programs)?;
         Some(Timing { _asked: asked, programs, since: monotonic(), before_ns })
     }
 
-    /// True if it has gone on for long enough.
+    /// True if it has lasted long enough.
     pub(super) fn is_due(&self) -> bool {
         monotonic() >= self.since + LENGTH
     }
 
-    /// Ends it: the programs' processor time, and how long they were timed.
+    /// Ends it: the programs' processor time, and the timed duration.
     pub(super) fn end(self) -> Option<(Nanos, Nanos)> {
         let now_ns = sum(&self.programs)?;
         let used = now_ns.saturating_sub(self.before_ns);

@@ -1,7 +1,7 @@
-//! The programs: loaded into the kernel, attached to its tracepoints, detached when dropped.
+//! The programs: loaded into the kernel, attached to its tracepoints, and detached when dropped.
 //!
-//! Those of system calls and of switches run most often, and are attached and detached by spells; the others
-//! stay from the preparation to the end.
+//! The programs of system calls and switches run most often; they are attached and detached by sampling
+//! windows. The others stay from the preparation to the end.
 
 use super::collector::monotonic;
 use super::map_types::{
@@ -19,11 +19,11 @@ use std::path::PathBuf;
 use syncline_host::{PerfEvent, SYNC_TRACEPOINTS, tracepoint};
 use syncline_instrument::Nanos;
 
-/// What `scripts/build-bpf` made of `program.bpf.c`.
+/// The compiled `program.bpf.c`, from `scripts/build-bpf`.
 pub(super) static OBJECT: &[u8] = aya::include_bytes_aligned!("program.o");
 
-/// Programs of tracepoints, by the place in the trace file system. Forks come first and the system
-/// calls, by [`CALLS`], last: a thread is known before anything of it is counted.
+/// The programs of tracepoints, by their path in the trace file system. Forks come first, and system calls,
+/// from [`CALLS`], last, so that a thread is known before its events are counted.
 const TRACEPOINTS: [(&str, &str); 6] = [
     ("task_fork", "sched/sched_process_fork"),
     ("task_exec", "sched/sched_process_exec"),
@@ -32,53 +32,60 @@ const TRACEPOINTS: [(&str, &str); 6] = [
     ("block_issue", "block/block_rq_issue"),
     ("block_requeue", "block/block_rq_requeue"),
 ];
-/// The programs that run most often need no record made for them. System calls, and their tracepoint.
+/// System calls, and their tracepoint. The most frequent programs run without a perf record.
 const CALLS: (&str, &str) = ("system_call", "sys_enter");
-/// Switches, and where that is not to be had, by a record.
+/// Switches, and if that is not available, the program that uses a perf record.
 const SWITCHES: (&str, &str) = ("task_switch", "sched_switch");
 const SWITCHES_BY_RECORD: (&str, &str) = ("task_switch_by_record", "sched/sched_switch");
 /// Sync calls, at the tracepoint of each.
 const SYNCS: &str = "sync_call";
-/// Finds where the kernel keeps a thread's number.
+/// Finds the offset of a thread's number in the kernel's structure.
 const FIND: (&str, &str) = ("find_number", "sys_enter");
 
-/// Programs in the kernel, with their maps.
+/// The loaded programs, with their maps.
 #[derive(Debug)]
 pub(super) struct Programs {
     object: Ebpf,
-    /// What stays attached.
+    /// Programs that stay attached.
     attached: Vec<PerfEvent>,
-    /// Those of a spell: of system calls, and of switches where they need no record.
+    /// Programs of a sampling window: of system calls, and of switches if they need no record.
     calls: Option<RawTracePointLinkId>,
     switches: Option<RawTracePointLinkId>,
-    /// The program of switches that needs no record is loaded.
+    /// True if the program of switches without a record is loaded.
     has_switches: bool,
-    /// The tracepoints of sync calls; empty where the kernel has none.
+    /// The tracepoints of sync calls; empty if the kernel has none.
     syncs: Vec<u64>,
     window: Window,
 }
 
-/// `struct window`, as it was written last.
+/// `struct window`, as last written.
 #[derive(Clone, Copy, Debug, Default)]
 struct Window {
     since: Nanos,
     until: Nanos,
     attached: Nanos,
-    looked: Nanos,
-    spell_since: Nanos,
-    spell_until: Nanos,
+    sampled: Nanos,
+    sampling_since: Nanos,
+    sampling_until: Nanos,
 }
 
 impl Window {
     fn raw(self) -> RawWindow {
-        [self.since, self.until, self.attached, self.looked, self.spell_since, self.spell_until]
+        [
+            self.since,
+            self.until,
+            self.attached,
+            self.sampled,
+            self.sampling_since,
+            self.sampling_until,
+        ]
     }
 }
 
 impl Programs {
-    /// Loads them and attaches nothing; the error is a sentence.
+    /// Loads the programs and attaches none; the error is a sentence.
     pub(super) fn load() -> Result<Programs, String> {
-        // Asked first: it is what an ordinary user lacks, and its sentence is the clearest.
+        // Checked first: ordinary users lack this permission, and its error is the clearest.
         let mut offsets = tracepoint_layout::offsets();
         let syncs = SYNC_TRACEPOINTS.iter().map(|name| tracepoint::number(name));
         let syncs = syncs.collect::<Result<Vec<_>, _>>().unwrap_or_default();
@@ -111,8 +118,7 @@ impl Programs {
         })
     }
 
-    /// Attaches them all to the kernel's tracepoints. System calls and switches can be detached again if
-    /// [`Programs::can_pause`].
+    /// Attaches all programs. System calls and switches can be detached again if [`Programs::can_pause`].
     pub(super) fn attach(&mut self) -> Result<(), String> {
         for (name, place) in TRACEPOINTS {
             self.attach_by_record(name, place, tracepoint::number(place)?)?;
@@ -129,7 +135,7 @@ impl Programs {
         self.write_window()
     }
 
-    /// True if system calls and switches need not be told all the time: nothing else rests on them then.
+    /// True if system calls and switches may be detached: then nothing else depends on them.
     pub(super) fn can_pause(&self) -> bool {
         self.has_switches && !self.syncs.is_empty()
     }
@@ -150,8 +156,8 @@ impl Programs {
         Ok(())
     }
 
-    /// Attaches the program of switches that needs no record: it must know where a thread's number stands,
-    /// and be told the state (Linux 5.18). The error is a sentence.
+    /// Attaches the program of switches without a record, which must know the offset of a thread's number and
+    /// receive its state (Linux 5.18). The error is a sentence.
     pub(super) fn attach_switches(&mut self) -> Result<(), String> {
         if !self.has_switches {
             self.find_number()?;
@@ -171,7 +177,7 @@ impl Programs {
         Ok(())
     }
 
-    /// Lets a program look for the number of this very thread in the kernel's structure of it.
+    /// Runs the program that finds this thread's number in the kernel's structure.
     fn find_number(&mut self) -> Result<(), String> {
         let thread = rustix::thread::gettid().as_raw_nonzero().get();
         let wanted = u64::from(std::process::id()) << 32 | u64::from(thread.unsigned_abs());
@@ -179,7 +185,7 @@ impl Programs {
         let finder: &mut RawTracePoint = program(&mut self.object, FIND.0)?;
         finder.load().map_err(|error| refusal(&error))?;
         finder.attach(FIND.1).map_err(|error| refusal(&error))?;
-        // The system call at which it runs.
+        // The system call that runs the program.
         let _parent = rustix::process::getppid();
         let finder: &mut RawTracePoint = program(&mut self.object, FIND.0)?;
         finder.unload().map_err(|error| refusal(&error))?;
@@ -191,7 +197,7 @@ impl Programs {
         match (read(FOUND_TIMES)?, read(FOUND_PLACE)?) {
             (1, place) if place > 0 => Ok(()),
             (times, _) => Err(format!(
-                "the number of a thread was found {times} times in the kernel's structure of it"
+                "the kernel's structure of a thread contains its number {times} times, so its offset is unknown"
             )),
         }
     }
@@ -200,13 +206,13 @@ impl Programs {
         Array::try_from(self.map("found")?).map_err(|error| unreadable("found", &error))
     }
 
-    /// Detaches them; their maps can be read as long as this lives, and change no more.
+    /// Detaches the programs; their maps no longer change, and can be read while this lives.
     pub(super) fn detach(&mut self) -> Result<(), String> {
         self.attached.clear();
         for name in [CALLS.0, SWITCHES.0] {
             let program: &mut RawTracePoint = program(&mut self.object, name)?;
             match program.unload() {
-                // Switches came by a record.
+                // Switches used a record.
                 Ok(()) | Err(ProgramError::NotLoaded) => {}
                 Err(error) => return Err(refusal(&error)),
             }
@@ -214,7 +220,7 @@ impl Programs {
         Ok(())
     }
 
-    /// Where the kernel tells how long each program that is loaded has run.
+    /// The files in which the kernel reports each program's run time.
     pub(super) fn paths(&self) -> Vec<PathBuf> {
         let programs = self.object.programs();
         let loaded = programs.filter_map(|(_, program)| program.fd().ok());
@@ -222,24 +228,24 @@ impl Programs {
         numbers.map(|number| PathBuf::from(format!("/proc/self/fdinfo/{number}"))).collect()
     }
 
-    /// Begins to count, by the kernel's monotonic clock, and with it the first spell.
+    /// Begins counting at a time of the kernel's monotonic clock, and the first sampling window.
     pub(super) fn count_since(&mut self, at: Nanos) -> Result<(), String> {
-        (self.window.since, self.window.spell_since) = (at, at);
+        (self.window.since, self.window.sampling_since) = (at, at);
         self.write_window()
     }
 
-    /// Ends counting, and the spell if there is one.
+    /// Ends counting, and the current sampling window.
     pub(super) fn count_until(&mut self, at: Nanos) -> Result<(), String> {
         self.window.until = at;
-        if self.window.spell_since > 0 {
-            self.window.spell_until = at;
+        if self.window.sampling_since > 0 {
+            self.window.sampling_until = at;
         }
         self.write_window()
     }
 
-    /// Ends the spell: system calls and switches are told no more.
+    /// Ends the sampling window: detaches the programs of system calls and switches.
     pub(super) fn pause(&mut self, at: Nanos) -> Result<(), String> {
-        self.window.spell_until = at;
+        self.window.sampling_until = at;
         self.write_window()?;
         let links = [(CALLS.0, self.calls.take()), (SWITCHES.0, self.switches.take())];
         for (name, link) in links {
@@ -248,13 +254,13 @@ impl Programs {
                 program.detach(link).map_err(|error| refusal(&error))?;
             }
         }
-        self.window.looked = self.looked();
-        (self.window.spell_since, self.window.spell_until) = (0, 0);
+        self.window.sampled = self.sampled();
+        (self.window.sampling_since, self.window.sampling_until) = (0, 0);
         self.window.attached = 0;
         self.write_window()
     }
 
-    /// Attaches what a pause has detached. Nothing of it is counted before [`Programs::look`].
+    /// Attaches the programs that a pause has detached. They count nothing before [`Programs::start_window`].
     pub(super) fn resume(&mut self) -> Result<(), String> {
         self.window.attached = monotonic();
         self.write_window()?;
@@ -262,19 +268,19 @@ impl Programs {
         self.attach_calls()
     }
 
-    /// Begins a spell.
-    pub(super) fn look(&mut self, at: Nanos) -> Result<(), String> {
-        self.window.spell_since = at;
+    /// Begins a sampling window.
+    pub(super) fn start_window(&mut self, at: Nanos) -> Result<(), String> {
+        self.window.sampling_since = at;
         self.write_window()
     }
 
-    /// How long all spells were, the last one up to its end.
-    pub(super) fn looked(&self) -> Nanos {
-        let Window { looked, spell_since, spell_until, .. } = self.window;
-        looked + spell_until.saturating_sub(spell_since)
+    /// The total length of all sampling windows.
+    pub(super) fn sampled(&self) -> Nanos {
+        let Window { sampled, sampling_since, sampling_until, .. } = self.window;
+        sampled + sampling_until.saturating_sub(sampling_since)
     }
 
-    /// The programs read the window and never write to it.
+    /// Writes the window, which the programs only read.
     fn write_window(&mut self) -> Result<(), String> {
         let failed = |error: MapError| unreadable("window", &error);
         let raw = self.window.raw();
@@ -283,7 +289,7 @@ impl Programs {
         map.set(0, raw, 0).map_err(failed)
     }
 
-    /// What was counted at each processor.
+    /// The counts of each processor.
     pub(super) fn processors(&mut self) -> Result<Vec<Processor>, String> {
         let failed = |error: MapError| unreadable("processors", &error);
         let all: PerCpuArray<_, RawProcessor> =
@@ -292,25 +298,25 @@ impl Programs {
         Ok(all.iter().map(Processor::of).collect())
     }
 
-    /// The slots of threads of the tree.
+    /// The slots of threads of the process tree.
     pub(super) fn slots(&mut self) -> Result<Array<&mut MapData, RawSlot>, String> {
         Array::try_from(self.map("slots")?).map_err(|error| unreadable("slots", &error))
     }
 
-    /// Says that threads of a slot may stand in the map of those without one.
+    /// Marks that threads of a slot may be in the map of threads without one.
     pub(super) fn crowd(&mut self, slot: u32) -> Result<(), String> {
         let crowded = Array::try_from(self.map("crowded")?);
         let set = crowded.and_then(|mut crowded: Array<_, u64>| crowded.set(slot, 1, 0));
         set.map_err(|error| unreadable("crowded", &error))
     }
 
-    /// The threads of the tree that have no slot, or are to move there.
+    /// The threads of the process tree that have no slot yet.
     pub(super) fn threads(&mut self) -> Result<HashMap<&mut MapData, u32, RawThread>, String> {
         let map = self.map("threads")?;
         HashMap::try_from(map).map_err(|error| unreadable("threads", &error))
     }
 
-    /// Lets the programs find out anew which threads run at the processors.
+    /// Makes the programs determine anew which threads are running.
     pub(super) fn forget_processors(&mut self) -> Result<(), String> {
         let failed = |error: MapError| unreadable("processors", &error);
         let mut map: PerCpuArray<_, RawProcessor> =
@@ -321,7 +327,7 @@ impl Programs {
         map.set(0, nothing, 0).map_err(failed)
     }
 
-    /// The ring of copies; it can be taken once.
+    /// The ring of stack copies; it can be taken once.
     pub(super) fn take_copies(&mut self) -> Result<RingBuf<MapData>, String> {
         let map = self.object.take_map("copies");
         let map = map.ok_or_else(|| missing("copies"))?;
@@ -343,8 +349,8 @@ fn load_object(offsets: &Offsets) -> Result<Ebpf, EbpfError> {
     loader.load(OBJECT)
 }
 
-/// Before Linux 5.11 maps count against the limit of locked memory. True if the limit was in the way
-/// and is no more.
+/// Before Linux 5.11, maps count against the limit of locked memory. True if that limit was the cause and has
+/// been raised.
 fn raised_locked_memory(error: &EbpfError) -> bool {
     let refused = matches!(error, EbpfError::MapError(MapError::CreateError { .. }));
     let is_limited = getrlimit(Resource::Memlock).current.is_some();
@@ -364,7 +370,7 @@ fn missing(name: &str) -> String {
     format!("the BPF object that this program carries has no {name}; build it by scripts/build-bpf")
 }
 
-/// What cannot be read of a map, as a sentence.
+/// An error of a map, as a sentence.
 pub(super) fn unreadable(map: &str, error: &MapError) -> String {
     format!("the BPF map {map} cannot be read or written: {}", refusal(error))
 }

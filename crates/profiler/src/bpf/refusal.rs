@@ -1,4 +1,4 @@
-//! Why the kernel does not take BPF programs, and what opens the way, in a sentence.
+//! Why the kernel refuses BPF programs, and how to permit them, as a sentence.
 
 use std::error::Error;
 use std::io;
@@ -8,7 +8,7 @@ use syncline_host::read_line;
 const DISABLED: &str = "/proc/sys/kernel/unprivileged_bpf_disabled";
 const LOCKDOWN: &str = "/sys/kernel/security/lockdown";
 
-/// Says what an error comes of.
+/// The cause of an error, as a sentence.
 pub(super) fn refusal(error: &(dyn Error + 'static)) -> String {
     let machine = Machine {
         unprivileged_disabled: read_line(Path::new(DISABLED)),
@@ -19,7 +19,7 @@ pub(super) fn refusal(error: &(dyn Error + 'static)) -> String {
     sentence(error, &machine)
 }
 
-/// What of the machine stands in the way.
+/// The machine's restrictions.
 struct Machine {
     unprivileged_disabled: Option<String>,
     lockdown: Option<String>,
@@ -51,17 +51,17 @@ fn sentence(error: &(dyn Error + 'static), machine: &Machine) -> String {
         Some(rustix::io::Errno::NOSYS) => "this kernel was built without BPF programs: use one \
                                            with CONFIG_BPF_SYSCALL and CONFIG_BPF_EVENTS"
             .to_owned(),
-        // The second is what its verifier says of a program that it does not understand.
+        // The second is the verifier's answer to a program that it does not understand.
         Some(rustix::io::Errno::INVAL | rustix::io::Errno::ACCESS) => format!(
-            "this kernel does not take the meter's BPF programs, which want Linux 5.8 or later with \
+            "this kernel refuses the profiler's BPF programs, which require Linux 5.8 or later with \
              CONFIG_BPF_EVENTS: {}",
             chain(error)
         ),
-        _ => format!("the meter's BPF programs do not work here: {}", chain(error)),
+        _ => format!("the profiler's BPF programs do not work here: {}", chain(error)),
     }
 }
 
-/// The error of the system call that is at the bottom of it.
+/// The system call's error at the end of the chain of causes.
 fn system_error<'a>(error: &'a (dyn Error + 'static)) -> Option<&'a io::Error> {
     let mut at = Some(error);
     while let Some(error) = at {
@@ -73,7 +73,7 @@ fn system_error<'a>(error: &'a (dyn Error + 'static)) -> Option<&'a io::Error> {
     None
 }
 
-/// How much is shown of a long account, at both its ends.
+/// How much of a long message is kept at its begin and end.
 const HEAD: usize = 150;
 const TAIL: usize = 350;
 
@@ -94,7 +94,7 @@ fn chain(error: &dyn Error) -> String {
     if length <= HEAD + TAIL {
         return line;
     }
-    // The verifier's account of a program ends with what is wrong.
+    // The verifier's message ends with the error.
     let head: String = line.chars().take(HEAD).collect();
     let tail: String = line.chars().skip(length - TAIL).collect();
     format!("{head} ... {tail}")
@@ -106,7 +106,7 @@ mod tests {
     use rustix::io::Errno;
     use std::io;
 
-    fn said(errno: Errno, lockdown: Option<&str>) -> String {
+    fn sentence_of(errno: Errno, lockdown: Option<&str>) -> String {
         let machine = Machine {
             unprivileged_disabled: Some("2".to_owned()),
             lockdown: lockdown.map(str::to_owned),
@@ -117,14 +117,14 @@ mod tests {
     }
 
     #[test]
-    fn each_refusal_says_what_opens_the_way() {
-        let permission = said(Errno::PERM, Some("[none] integrity confidentiality"));
+    fn each_refusal_says_how_to_permit_it() {
+        let permission = sentence_of(Errno::PERM, Some("[none] integrity confidentiality"));
         assert!(permission.contains("unprivileged_bpf_disabled is 2"), "{permission}");
         assert!(permission.contains("setcap cap_bpf,cap_perfmon"), "{permission}");
-        let locked = said(Errno::PERM, Some("none integrity [confidentiality]"));
+        let locked = sentence_of(Errno::PERM, Some("none integrity [confidentiality]"));
         assert!(locked.contains("lockdown=integrity"), "{locked}");
-        assert!(said(Errno::NOSYS, None).contains("CONFIG_BPF_SYSCALL"));
-        assert!(said(Errno::INVAL, None).contains("5.8"));
-        assert!(said(Errno::NOMEM, None).contains("memory"));
+        assert!(sentence_of(Errno::NOSYS, None).contains("CONFIG_BPF_SYSCALL"));
+        assert!(sentence_of(Errno::INVAL, None).contains("5.8"));
+        assert!(sentence_of(Errno::NOMEM, None).contains("memory"));
     }
 }

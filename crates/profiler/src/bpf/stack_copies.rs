@@ -1,4 +1,4 @@
-//! What the copies of a key's events showed, and how far what is spread by them may be off.
+//! The stacks in the copies of a key's events, and the possible error of a distribution based on them.
 
 use super::weight_distribution::StackWeight;
 use std::collections::BTreeMap;
@@ -30,27 +30,27 @@ impl Weights {
         self.squares += other.squares;
     }
 
-    /// As many copies of equal weight would say as much.
+    /// The number of equally weighted copies that would give the same certainty.
     fn count(&self) -> f64 {
         if self.squares > 0.0 { self.sum * self.sum / self.squares } else { 0.0 }
     }
 }
 
 impl Copies {
-    /// One more copy, which stands for so many events.
+    /// Adds a copy, which represents `events` events.
     pub(super) fn add(&mut self, stack: usize, events: u64) {
         self.stacks.entry(stack).or_default().events += events;
         self.events.add(events);
     }
 
-    /// One of them has come back; so many nanoseconds are what it stands for.
+    /// Adds the time of a copied event whose thread has returned.
     pub(super) fn add_time(&mut self, stack: usize, off_ns: u64) {
         let shown = self.stacks.entry(stack).or_default();
         shown.off_ns = shown.off_ns.saturating_add(off_ns);
         self.off_ns.add(off_ns);
     }
 
-    /// Adds those of another key.
+    /// Adds the copies of another key.
     pub(super) fn merge(&mut self, other: &Copies) {
         for (stack, shown) in &other.stacks {
             let mine = self.stacks.entry(*stack).or_default();
@@ -61,9 +61,8 @@ impl Copies {
         self.off_ns.merge(&other.off_ns);
     }
 
-    /// The most that the variance of any stacks' part of the key's weight can be, as a part of the
-    /// square of that weight. If one stack alone was seen, another may still be a part in as many as
-    /// there were copies.
+    /// The maximum variance of any stack's part of the key's weight, relative to the square of that weight.
+    /// If a single stack was seen, another may still have a share of one in the number of copies.
     pub(super) fn variance(&self, of_time: bool) -> f64 {
         let by_time = of_time && self.off_ns.sum > 0.0;
         let weights = if by_time { &self.off_ns } else { &self.events };
@@ -89,21 +88,21 @@ mod tests {
     }
 
     #[test]
-    fn more_copies_and_fewer_stacks_say_more() {
+    fn more_copies_and_fewer_stacks_are_more_certain() {
         let one_stack = copies(&[(0, 31); 100]);
         let two_stacks = copies(&[(0, 31), (1, 31)].repeat(50));
         let few = copies(&[(0, 31), (1, 31)]);
         assert!((two_stacks.variance(false) - 0.25 / 100.0).abs() < 1e-9);
         assert!((few.variance(false) - 0.25 / 2.0).abs() < 1e-9);
         assert!(one_stack.variance(false) < two_stacks.variance(false) / 20.0);
-        // A copy that stands for all but a few says what one copy says.
+        // A copy that represents nearly all events has the certainty of a single copy.
         let uneven = copies(&[(0, 1_000_000), (1, 1), (1, 1), (1, 1)]);
         assert!(uneven.variance(false) > 0.2, "{}", uneven.variance(false));
         assert!(Copies::default().variance(true) > 0.2, "nothing was seen");
     }
 
     #[test]
-    fn time_goes_by_those_that_came_back() {
+    fn time_is_distributed_by_the_copies_with_a_return() {
         let mut waits = copies(&[(0, 31); 100]);
         assert!((waits.variance(true) - waits.variance(false)).abs() < 1e-12);
         waits.add_time(0, 5_000);

@@ -1,6 +1,6 @@
-//! Where the programs find what they read: offsets in records of tracepoints, which differ between
-//! kernels and stand in the trace file system, and in the registers' structure, which differ between
-//! machines and never change. Beside them the numbers of system calls, which differ likewise.
+//! The layout constants of the programs: offsets in tracepoint records, which differ between kernels and come
+//! from the trace file system; offsets in the structure of registers, which differ between architectures; and
+//! the numbers of system calls, which do too.
 
 use syncline_host::{sync_call_numbers, tracepoint};
 
@@ -28,7 +28,7 @@ const FIELDS: [(&str, &str, &str); 14] = [
 /// The numbers of the system calls that are syncs.
 const SYNCS: [&str; 4] = ["SYNC_A", "SYNC_B", "SYNC_C", "SYNC_D"];
 
-/// Where everything stands here; the error is a sentence.
+/// All constants for this machine; the error is a sentence.
 pub(super) fn offsets() -> Result<Offsets, String> {
     let mut offsets = registers()?;
     offsets.extend(SYNCS.into_iter().zip(sync_call_numbers()?));
@@ -39,7 +39,7 @@ pub(super) fn offsets() -> Result<Offsets, String> {
     Ok(offsets)
 }
 
-/// Where the kernel keeps a user's registers: the structure that debuggers are given.
+/// The offsets of the user's registers, in the structure that debuggers receive.
 fn registers() -> Result<Offsets, String> {
     let none = u32::MAX;
     let [instruction, stack, frame, link] = if cfg!(target_arch = "x86_64") {
@@ -48,7 +48,7 @@ fn registers() -> Result<Offsets, String> {
         [256, 248, 232, 240]
     } else {
         return Err(format!(
-            "BPF programs of this meter know the registers of x86_64 and aarch64, not of {}",
+            "the profiler's BPF programs support the registers of x86_64 and aarch64, not of {}",
             std::env::consts::ARCH
         ));
     };

@@ -1,8 +1,8 @@
-//! The thread that takes copies of stacks out of the programs' ring and climbs them at once, while the
-//! processes are there.
+//! The thread that takes stack copies out of the programs' ring and unwinds them at once, while the processes
+//! still exist.
 //!
-//! It sleeps between its looks and is not counted itself: [`UnwindThread::number`] is taken out of the tree.
-//! A copy belongs to a key of the counts; what it showed is summed under it.
+//! It sleeps between polls and is not counted itself: [`UnwindThread::number`] is removed from the process
+//! tree. A copy belongs to a key of the counts; its stacks are summed under that key.
 
 use super::map_types::{Actor, Key, Kind, Record};
 use super::stack_copies::Copies;
@@ -19,11 +19,10 @@ use std::sync::mpsc::sync_channel;
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-/// The ring holds 1,600 copies; in a tenth of a second each of two processors takes 780 at most, by its
-/// rations.
+/// The ring holds 1,600 copies; in a tenth of a second each of two processors writes at most 780, its ration.
 const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
-/// The running thread. It ends when it is told to, or when this is dropped.
+/// The running thread. It ends on request, or when this is dropped.
 #[derive(Debug)]
 pub(super) struct UnwindThread {
     shared: Arc<Shared>,
@@ -34,7 +33,7 @@ pub(super) struct UnwindThread {
 
 #[derive(Debug, Default)]
 struct Shared {
-    /// The window begins.
+    /// The measured window begins.
     beginning: AtomicBool,
     ending: AtomicBool,
 }
@@ -42,58 +41,55 @@ struct Shared {
 /// A stack, innermost frame first.
 pub(super) type Stack = Arc<[CodeLocation]>;
 
-/// What the copies showed.
+/// The unwound copies.
 pub(super) struct UnwoundStacks {
     pub followed: ProcessTracker,
-    /// By key, what each stack stands for.
+    /// The events that each stack represents, by key.
     pub shown: BTreeMap<Key, Copies>,
     /// The stacks, by their positions in `shown`.
     pub stacks: Vec<Stack>,
     numbers: HashMap<Stack, usize>,
-    climber: StackUnwinder,
-    /// Threads of which the leaving was copied and the return was not yet told.
+    unwinder: StackUnwinder,
+    /// Threads whose leaving was copied and whose return has not been seen yet.
     away: HashMap<u32, (Key, usize, u64)>,
-    /// How many stacks were climbed.
+    /// The number of unwound copies.
     pub copies: u64,
 }
 
 impl UnwindThread {
-    /// Starts it; the tables of the processes are read when this returns.
+    /// Starts the thread, and returns once it has read the processes' unwind tables.
     pub(super) fn start(subject: &Subject, ring: RingBuf<MapData>) -> Result<UnwindThread, String> {
         let shared = Arc::new(Shared::default());
         let (is_ready, ready) = sync_channel(1);
         let (of_thread, subject) = (Arc::clone(&shared), subject.clone());
         let body = move || {
-            let _looking = SamplerThread::here();
-            let mut climbed = UnwoundStacks::new(&subject);
+            let _mark = SamplerThread::here();
+            let mut unwound = UnwoundStacks::new(&subject);
             let number = rustix::thread::gettid().as_raw_nonzero().get();
-            // Nobody waits any more: then it is told to end as well.
+            // If the receiver is gone, the thread is asked to end as well.
             if is_ready.send(number.unsigned_abs()).is_ok() {
-                climbed.run(ring, &of_thread);
+                unwound.run(ring, &of_thread);
             }
-            climbed
+            unwound
         };
-        let spawned = thread::Builder::new().name("climber".to_owned()).spawn(body);
+        let spawned = thread::Builder::new().name("unwinder".to_owned()).spawn(body);
         let thread = spawned.map_err(|error| format!("no thread can be started: {error}"))?;
-        let number =
-            ready.recv().map_err(|_gone| "the thread that climbs stacks ended early".to_owned())?;
+        let number = ready.recv().map_err(|_gone| "the unwinding thread ended early".to_owned())?;
         Ok(UnwindThread { shared, thread: Some(thread), number })
     }
 
-    /// The window begins: what processes have mapped since is read.
+    /// The measured window begins: reads what processes have mapped since.
     pub(super) fn begin(&self) {
         self.shared.beginning.store(true, Ordering::Release);
         self.wake();
     }
 
-    /// Ends it: what the ring still holds is taken.
+    /// Ends the thread after it has emptied the ring.
     pub(super) fn finish(mut self) -> Result<UnwoundStacks, String> {
         self.end();
         let thread = self.thread.take().expect("it is taken here alone");
         let joined = thread.join();
-        joined.map_err(|_panic| {
-            "the thread that climbs stacks failed, by an error of its own".to_owned()
-        })
+        joined.map_err(|_panic| "the unwinding thread panicked".to_owned())
     }
 
     fn end(&self) {
@@ -121,7 +117,7 @@ impl UnwoundStacks {
             shown: BTreeMap::new(),
             stacks: Vec::new(),
             numbers: HashMap::new(),
-            climber: StackUnwinder::new(),
+            unwinder: StackUnwinder::new(),
             away: HashMap::new(),
             copies: 0,
         }
@@ -129,7 +125,7 @@ impl UnwoundStacks {
 
     fn run(&mut self, mut ring: RingBuf<MapData>, shared: &Shared) {
         loop {
-            // Read before the ring is: what was written before the end is then still taken.
+            // Read before the ring: everything written before the end is then still taken.
             let is_last = shared.ending.load(Ordering::Acquire);
             if shared.beginning.swap(false, Ordering::AcqRel) {
                 self.followed.refresh_mappings();
@@ -137,12 +133,12 @@ impl UnwoundStacks {
             while let Some(bytes) = ring.next() {
                 match Record::of(&bytes) {
                     Some(Record::Copy { key, process, weight, registers, chain, top }) => {
-                        let stack = self.climb(key, process, registers, &chain, top);
+                        let stack = self.unwind(key, process, registers, &chain, top);
                         if let Some(stack) = stack {
                             self.shown(key, stack, weight);
                         }
                     }
-                    Some(Record::Return { thread, off_ns }) => self.came_back(thread, off_ns),
+                    Some(Record::Return { thread, off_ns }) => self.record_return(thread, off_ns),
                     None => {}
                 }
             }
@@ -153,8 +149,8 @@ impl UnwoundStacks {
         }
     }
 
-    /// The stack of a copy; none if its process had ended before it was ever looked at.
-    fn climb(
+    /// The stack of a copy; none if its process ended before it was first read.
+    fn unwind(
         &mut self,
         key: Key,
         process: u32,
@@ -165,23 +161,27 @@ impl UnwoundStacks {
         let Actor::Thread(thread) = key.doer else {
             return None;
         };
-        self.followed.met(process, thread);
+        self.followed.note_thread(process, thread);
         let knows = |memory: &Memory| memory.space.holds(from.instruction);
         let knows_callers = |memory: &Memory| chain.iter().all(|at| memory.space.holds(*at));
         match self.followed.memory(process) {
-            // It has started another program, or loaded code.
+            // It has executed another program, or loaded code.
             Some(memory) if !knows(memory) => self.followed.mapped(process),
             Some(memory) if !knows_callers(memory) => self.followed.strayed(process),
             _ => {}
         }
         let memory = self.followed.memory(process)?;
-        let climb = self.climber.climb(&memory.tables, &memory.space, from, top);
+        let unwound = self.unwinder.unwind(&memory.tables, &memory.space, from, top);
         let copy = Copy { begin: from.stack, bytes: top };
         let is_code = |address| memory.space.holds(address);
-        let joined = join(climb, chain, from.frame, copy, is_code);
-        let climbed = places(&joined, memory);
-        let walked = places(chain, memory);
-        let best = if reaches(&walked) > reaches(&climbed) { walked } else { climbed };
+        let joined = join(unwound, chain, from.frame, copy, is_code);
+        let by_tables = places(&joined, memory);
+        let by_frame_pointers = places(chain, memory);
+        let best = if identifying_frames(&by_frame_pointers) > identifying_frames(&by_tables) {
+            by_frame_pointers
+        } else {
+            by_tables
+        };
         self.copies += 1;
         Some(self.number(best))
     }
@@ -193,7 +193,7 @@ impl UnwoundStacks {
         }
     }
 
-    fn came_back(&mut self, thread: u32, off_ns: u64) {
+    fn record_return(&mut self, thread: u32, off_ns: u64) {
         if let Some((key, stack, weight)) = self.away.remove(&thread) {
             let stands_for = weight.saturating_mul(off_ns);
             let copies = self.shown.entry(key).or_default();
@@ -213,19 +213,19 @@ impl UnwoundStacks {
     }
 }
 
-/// Where addresses are: a return address may stand behind the end of the function that called.
+/// The code locations of addresses: a return address may be one past the end of the calling function.
 fn places(addresses: &[u64], memory: &Memory) -> Vec<CodeLocation> {
     let lookups = addresses.iter().enumerate();
     let lookups = lookups.map(|(at, address)| address.wrapping_sub(u64::from(at > 0)));
     lookups.map(|address| memory.space.place(address)).collect()
 }
 
-/// How many frames of a stack stand outside of the C library, and so say on whose behalf it was called.
-fn reaches(stack: &[CodeLocation]) -> usize {
-    stack.iter().filter(|place| says_who(place)).count()
+/// The number of frames outside the C library, which identify the caller.
+fn identifying_frames(stack: &[CodeLocation]) -> usize {
+    stack.iter().filter(|place| identifies_caller(place)).count()
 }
 
-fn says_who(place: &CodeLocation) -> bool {
+fn identifies_caller(place: &CodeLocation) -> bool {
     let CodeLocation::File(file, _) = place else {
         return matches!(place, CodeLocation::Memory(..));
     };

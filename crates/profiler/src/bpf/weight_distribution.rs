@@ -1,36 +1,36 @@
-//! To which stacks the weight of a site belongs.
+//! Distributes the weight of a site over stacks.
 //!
-//! The kernel counts every event under its site. Copies of some of these events show whole stacks; what
-//! was counted at the site is spread over them as their own weights stand to one another. Invariant: the
-//! parts are as much as the whole, to the last event and the last nanosecond.
+//! The kernel counts every event under its site. Copies of some of these events have whole stacks; the counts
+//! of the site are distributed over them in proportion to their weights. Invariant: the parts add up exactly
+//! to the whole, in events and in nanoseconds.
 
 use super::map_types::Sum;
 
-/// What the copies of one stack showed.
+/// The weight of one stack in the copies.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct StackWeight {
-    /// Events that they stand for.
+    /// The events that its copies represent.
     pub events: u64,
-    /// Nanoseconds off the processor that they stand for, of those that were seen to come back.
+    /// The nanoseconds off the processor that its copies represent, from those with a return.
     pub off_ns: u64,
 }
 
-/// Splits what was counted over what was shown, part by part. Nothing shown: no parts.
+/// Distributes counts over stacks. Without stacks there are no parts.
 pub(super) fn spread(whole: Sum, shown: &[StackWeight]) -> Vec<Sum> {
     let events: Vec<u64> = shown.iter().map(|shown| shown.events).collect();
     let lengths: Vec<u64> = shown.iter().map(|shown| shown.off_ns).collect();
     let counts = split(whole.count, &events);
-    // Without a return that was seen, time goes as events do.
+    // Without a return, time is distributed as events are.
     let by = if lengths.iter().any(|length| *length > 0) { &lengths } else { &events };
     let amounts = split(whole.amount, by);
     counts.into_iter().zip(amounts).map(|(count, amount)| Sum { count, amount }).collect()
 }
 
-/// Splits a number in proportion, such that the parts add up to it: each part is the growth of the
-/// rounded running share.
+/// Splits a number in proportion, so that the parts add up to it: each part is the growth of the rounded
+/// cumulative share.
 pub(super) fn split(whole: u64, by: &[u64]) -> Vec<u64> {
     let total: u128 = by.iter().map(|weight| u128::from(*weight)).sum();
-    // Such that a share of the largest number is computed without an overflow.
+    // Keeps the share of the largest number from overflowing.
     let shift = u64::BITS.saturating_sub(total.leading_zeros());
     let by: Vec<u128> = by.iter().map(|weight| u128::from(*weight >> shift)).collect();
     let total: u128 = by.iter().sum();
@@ -42,7 +42,7 @@ pub(super) fn split(whole: u64, by: &[u64]) -> Vec<u64> {
         let share = u128::from(whole) * running / divisor;
         let part = share - given;
         given = share;
-        u64::try_from(part).expect("a part is no more than the whole")
+        u64::try_from(part).expect("a part is at most the whole")
     });
     parts.collect()
 }
@@ -70,7 +70,7 @@ mod tests {
     }
 
     #[test]
-    fn time_without_a_return_that_was_seen_goes_as_events_do() {
+    fn time_without_a_return_is_distributed_as_events_are() {
         let whole = Sum { count: 4, amount: 100 };
         let parts = spread(whole, &shown(&[(1, 0), (3, 0)]));
         assert_eq!((parts[0].amount, parts[1].amount), (25, 75));

@@ -1,10 +1,10 @@
-//! How the metrics of a JVM were taken.
+//! Accounts of how the metrics of a JVM were measured.
 
 use super::cpu_usage::CpuUsage;
 use syncline_instrument::Nanos;
 use syncline_profile::{Account, Metric, Precision, ProfileBuilder, Thread, Total};
 
-/// What a JVM can tell beside its processor time.
+/// The metrics of a JVM besides processor time.
 pub(super) const OWN: [Metric; 7] = [
     Metric::Wall,
     Metric::AllocatedBytes,
@@ -15,7 +15,7 @@ pub(super) const OWN: [Metric; 7] = [
     Metric::GarbageCollection,
 ];
 
-/// The processor time of a process between two moments.
+/// The processor time of a process in the window.
 #[derive(Clone, Debug, Default)]
 pub(super) struct JvmCpuTime {
     before: Option<CpuUsage>,
@@ -36,7 +36,7 @@ impl JvmCpuTime {
         Some(self.after.as_ref()?.since(self.before.as_ref()?))
     }
 
-    /// The same as totals of the two metrics.
+    /// The times as totals of the two metrics.
     pub(super) fn total(&self, metric: Metric) -> Option<Total> {
         let (user, kernel) = self.times()?;
         let amount = match metric {
@@ -47,7 +47,7 @@ impl JvmCpuTime {
         Some(Total { amount, source: "/proc/PID/stat".to_owned() })
     }
 
-    /// Charges the collection of garbage to the threads that do it, and says how.
+    /// Charges garbage collection to its threads, and returns the account.
     pub(super) fn collection(&self, profile: &mut ProfileBuilder) -> Account {
         let metric = Metric::GarbageCollection;
         let collector = "/proc of the collector's threads";
@@ -55,7 +55,7 @@ impl JvmCpuTime {
             return missing(metric, collector, "the process could not be read");
         };
         if !after.has_collectors() {
-            let why = "the JVM collects in its VM thread, which does other things too: start it with \
+            let why = "the JVM collects garbage in its VM thread, which also does other work: start it with \
                        -XX:+UseParallelGC or -XX:+UseG1GC";
             return missing(metric, collector, why);
         }
@@ -68,12 +68,12 @@ impl JvmCpuTime {
     }
 }
 
-/// A metric that was taken.
+/// The account of a measured metric.
 pub(super) fn taken(metric: Metric, collector: &str, how: Precision) -> Account {
     Account { metric, collector: collector.to_owned(), how, lost: 0, total: None }
 }
 
-/// A metric that could not be taken, and why.
+/// The account of a metric that could not be measured, with the reason.
 pub(super) fn missing(metric: Metric, collector: &str, why: &str) -> Account {
     taken(metric, collector, Precision::NotAttributable(why.to_owned()))
 }
@@ -84,7 +84,7 @@ mod tests {
     use syncline_profile::{Metric, Precision, ProfileBuilder};
 
     #[test]
-    fn a_process_without_collecting_threads_has_no_figure_for_them() {
+    fn a_process_without_collector_threads_has_no_figure_for_them() {
         let mut spent = JvmCpuTime::default();
         let mut profile = ProfileBuilder::default();
         let unread = spent.collection(&mut profile);

@@ -1,16 +1,15 @@
-//! What a JVM's own recorder tells of allocation, cut to the window that was looked at.
+//! Clips the allocation samples of a JVM's own recorder to the window.
 //!
-//! A sample tells what its thread has allocated since the sample before it, whenever that was: the first one
-//! of a recording tells of all the thread's life before it. So the recording begins before the window, and of
-//! the sample that leads into the window and the one that leads out of it a part counts, by time. Of a
-//! thread's first sample nothing counts, unless the thread was started in the recording: since when it tells
-//! is not known.
+//! A sample reports the bytes that its thread has allocated since its previous sample; the first one of a
+//! recording covers the thread's whole lifetime. So the recording begins before the window, and of the
+//! samples that cross the window's begin and end a part counts, by time. A thread's first sample does not
+//! count unless the thread started during the recording, since the begin of its time is unknown.
 
 use super::jfr::{Chunk, Event};
 use std::collections::HashMap;
 use syncline_instrument::Nanos;
 
-/// The window, by the time of day in nanoseconds.
+/// The window, in nanoseconds of wall clock time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Window {
     pub(super) begin: Nanos,
@@ -24,17 +23,17 @@ impl Window {
         ended.is_some_and(|ended| (self.begin..=self.end).contains(&ended))
     }
 
-    /// Which part of what was done from one moment to another was done in it.
+    /// The share of the time from one moment to another that is inside the window.
     fn part(self, from: Nanos, to: Nanos) -> f64 {
         let within = to.min(self.end).saturating_sub(from.max(self.begin));
         within as f64 / to.saturating_sub(from).max(1) as f64
     }
 }
 
-/// Since when each sample of a recording tells.
+/// The begin of the time that each sample of a recording covers.
 #[derive(Debug, Default)]
 pub(super) struct ThreadAllocations {
-    /// By thread and the sample's moment.
+    /// By thread and time of the sample.
     since: HashMap<(i64, Nanos), Nanos>,
 }
 
@@ -77,8 +76,7 @@ impl ThreadAllocations {
         ThreadAllocations { since }
     }
 
-    /// How much of a sample's bytes was allocated in the window; none of one that tells since nobody knows
-    /// when.
+    /// The bytes of a sample that were allocated in the window; none for a sample whose begin is unknown.
     pub(super) fn within(&self, window: Window, sample: &Event<'_>, bytes: u64) -> u64 {
         let known = thread(sample, "eventThread").zip(sample.ended_ns());
         known.map_or(0, |(thread, at)| self.part_of(window, thread, at, bytes))
@@ -102,7 +100,7 @@ mod tests {
     const WINDOW: Window = Window { begin: 1_000, end: 2_000 };
 
     #[test]
-    fn what_leads_into_the_window_and_out_of_it_counts_in_part() {
+    fn samples_across_the_window_s_bounds_count_in_part() {
         let moments = vec![(7, 2_400), (7, 900), (7, 1_100), (7, 1_900), (7, 500)];
         let allocated = ThreadAllocations::between(&HashMap::new(), moments);
         let of = |at| allocated.part_of(WINDOW, 7, at, 1_000);
@@ -113,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn a_threads_first_sample_tells_of_its_life_before_and_counts_if_that_began_in_the_recording() {
+    fn a_thread_s_first_sample_counts_only_if_the_thread_started_in_the_recording() {
         let begun = HashMap::from([(8, 1_200)]);
         let allocated = ThreadAllocations::between(&begun, vec![(7, 1_500), (8, 1_500)]);
         assert_eq!(allocated.part_of(WINDOW, 7, 1_500, 1 << 30), 0);

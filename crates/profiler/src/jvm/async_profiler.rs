@@ -1,4 +1,4 @@
-//! A JVM looked at by async-profiler.
+//! The collector by async-profiler, which runs inside the JVM.
 
 use super::accounts::{JvmCpuTime, OWN, missing, taken};
 use super::attach_socket::AttachSocket;
@@ -18,17 +18,17 @@ use syncline_profile::{Account, Metric, Precision, ProfileBuilder};
 
 const NAME: &str = "async-profiler";
 const RECORDING: &str = "recording.jfr";
-const SAID: &str = "said.txt";
-/// Bytes of allocation from one look to the next, on average.
+const LOG: &str = "log.txt";
+/// The mean number of bytes between two allocation samples.
 const ALLOCATION: u64 = 512 << 10;
-/// Waiting for locks from one look to the next.
+/// The waiting time for locks between two samples.
 const WAITING_NS: Nanos = 1_000_000;
-/// How many times rarer the wall clock is looked at: it costs a look at each thread that runs.
+/// The wall clock is sampled this many times less often: each sample covers every running thread.
 const WALL: Nanos = 5;
-/// The fastest that a processor is looked at: faster than the kernel's clock ticks it brings no more.
+/// The minimum sampling interval of processor time: below the kernel's clock tick it gives no more samples.
 const SHORTEST_NS: Nanos = 1_000_000;
-/// Signals for processor time and wall clock. The kernel hands out the lower first, which then sees
-/// where the thread was, if both come at once.
+/// The signals for processor time and wall clock. If both are due, the kernel delivers the lower one first,
+/// which then sees the interrupted thread.
 const SIGNALS: &str = "26/27";
 
 /// The events that are read.
@@ -48,22 +48,23 @@ pub(crate) struct AsyncProfiler {
     library: PathBuf,
     shared: Shared,
     cpu_ns: Nanos,
-    /// None where the JVM does not tell of allocations.
+    /// True if the JVM reports allocations.
     allocations: bool,
     spent: JvmCpuTime,
     runs: bool,
 }
 
-/// What a recording held.
+/// The contents of a recording.
 #[derive(Default)]
-struct Looks {
+struct SampleCounts {
     cpu: u64,
-    /// True if looks at processors say where the thread stood.
+    /// True if processor samples contain the address of the instruction.
     standing: bool,
 }
 
 impl AsyncProfiler {
-    /// Attaches to the subject and loads the profiler into it. A subject that is no JVM is none of ours.
+    /// Attaches to the JVM and loads the profiler into it. A process that is not a JVM is not a subject of
+    /// this collector.
     pub(crate) fn open(subject: &Subject, options: &ProfilerOptions) -> Opened {
         if subject.runtime != Runtime::Jvm {
             return Err(Vec::new());
@@ -75,26 +76,26 @@ impl AsyncProfiler {
     }
 
     fn load(pid: u32, options: &ProfilerOptions) -> Result<AsyncProfiler, String> {
-        // Found before the JVM is disturbed.
+        // Found before the JVM is touched.
         let loaded = profiler_library::loaded(pid);
         let found = loaded.is_none().then(profiler_library::find).transpose()?;
         let machine = AttachSocket::to(pid)?;
         let shared = Shared::make(pid, machine.owner())?;
         let library = match (loaded, found) {
             (Some(library), _) => library,
-            (None, found) => shared.lend(&found.unwrap_or_default())?,
+            (None, found) => shared.copy_library(&found.unwrap_or_default())?,
         };
-        let looks = Nanos::from(options.looks_per_s.max(1));
+        let samples = Nanos::from(options.looks_per_s.max(1));
         let mut sampler = AsyncProfiler {
             machine,
             library,
             shared,
-            cpu_ns: (clock::SECOND / looks).max(SHORTEST_NS),
+            cpu_ns: (clock::SECOND / samples).max(SHORTEST_NS),
             allocations: true,
             spent: JvmCpuTime::default(),
             runs: false,
         };
-        // What is done once is done now, outside of the window.
+        // One-time initialization happens now, outside the window.
         if sampler.begin().is_err() {
             sampler.allocations = false;
             sampler.begin()?;
@@ -122,16 +123,16 @@ impl AsyncProfiler {
 
     fn ask(&self, what: &str) -> Result<(), String> {
         let path = |name| self.shared.inside(name).display().to_string();
-        let options = format!("{what},quiet,file={},log={}", path(RECORDING), path(SAID));
+        let options = format!("{what},quiet,file={},log={}", path(RECORDING), path(LOG));
         self.machine.load(&self.library, &options).map_err(|error| {
-            let said = fs::read_to_string(self.shared.outside(SAID)).unwrap_or_default();
-            let said: Vec<&str> = said.lines().filter(|line| !line.is_empty()).collect();
-            format!("{error}: {}", said.join(" | "))
+            let log = fs::read_to_string(self.shared.outside(LOG)).unwrap_or_default();
+            let log: Vec<&str> = log.lines().filter(|line| !line.is_empty()).collect();
+            format!("{error}: {}", log.join(" | "))
         })
     }
 
-    /// Puts what was recorded into the profile.
-    fn fill(&self, profile: &mut ProfileBuilder) -> Result<Looks, String> {
+    /// Puts the recording into the profile.
+    fn fill(&self, profile: &mut ProfileBuilder) -> Result<SampleCounts, String> {
         let path = self.shared.outside(RECORDING);
         let bytes = fs::read(&path)
             .map_err(|error| format!("{} cannot be read: {error}", path.display()))?;
@@ -140,14 +141,14 @@ impl AsyncProfiler {
             chunk.check(&EVENTS)?;
         }
         let mut standing = SyscallDetector::of(self.machine.pid()).ok();
-        let looks = looks(&chunks, standing.is_some())?;
+        let samples = count_samples(&chunks, standing.is_some())?;
         let each = self
             .spent
             .times()
-            .map_or(self.cpu_ns, |(user, kernel)| sample_weight::each(user + kernel, looks.cpu));
+            .map_or(self.cpu_ns, |(user, kernel)| sample_weight::each(user + kernel, samples.cpu));
         for chunk in &chunks {
             let mut fill = ProfileFiller::new(profile, chunk, Writer::AsyncProfiler);
-            if let Some(standing) = standing.as_mut().filter(|_| looks.standing) {
+            if let Some(standing) = standing.as_mut().filter(|_| samples.standing) {
                 fill.events("jdk.ExecutionSample", |_, address| {
                     let in_kernel = address.is_some_and(|address| standing.in_kernel(address));
                     let metric = if in_kernel { Metric::CpuKernel } else { Metric::CpuUser };
@@ -158,22 +159,22 @@ impl AsyncProfiler {
             allocations(&mut fill)?;
             waits(&mut fill)?;
         }
-        Ok(looks)
+        Ok(samples)
     }
 
     fn wall(&self, fill: &mut ProfileFiller<'_, '_>) -> Result<u64, String> {
         let each = self.cpu_ns * WALL;
         fill.events("profiler.WallClockSample", |event, _| {
-            let looks = event.whole("samples").unwrap_or(1).clamp(0, 1 << 32);
-            let looks = looks.cast_unsigned();
-            (vec![(Metric::Wall, looks * each)], looks)
+            let samples = event.whole("samples").unwrap_or(1).clamp(0, 1 << 32);
+            let samples = samples.cast_unsigned();
+            (vec![(Metric::Wall, samples * each)], samples)
         })
     }
 
-    fn cpu_account(&self, metric: Metric, looks: &Looks) -> Account {
+    fn cpu_account(&self, metric: Metric, samples: &SampleCounts) -> Account {
         let due = self.spent.times();
         let due = due.map_or(0, |(user, kernel)| (user + kernel) / self.cpu_ns);
-        let how = if looks.standing || looks.cpu == 0 {
+        let how = if samples.standing || samples.cpu == 0 {
             Precision::Sampled(format!(
                 "every {} ms of a thread's processor time, scaled to all that the process used; in \
                  the kernel are samples within a system call; page faults are not distinguished from the rest",
@@ -181,24 +182,24 @@ impl AsyncProfiler {
             ))
         } else {
             Precision::NotAttributable(
-                "user time cannot be distinguished from kernel time: the profiler or this machine does not say \
-                 where a thread stood; async-profiler 4.2 and later do, on x86-64 and AArch64"
+                "user time cannot be distinguished from kernel time: the profiler or this machine does not report \
+                 the instruction address; async-profiler 4.2 and later do, on x86-64 and AArch64"
                     .to_owned(),
             )
         };
         Account {
-            lost: due.saturating_sub(looks.cpu),
+            lost: due.saturating_sub(samples.cpu),
             total: self.spent.total(metric),
             ..taken(metric, NAME, how)
         }
     }
 
-    fn accounts(&self, looks: &Looks) -> Vec<Account> {
+    fn accounts(&self, samples: &SampleCounts) -> Vec<Account> {
         let wall_ms = self.cpu_ns * WALL / 1_000_000;
         let sampled = |metric, how: String| taken(metric, NAME, Precision::Sampled(how));
         let mut accounts = vec![
-            self.cpu_account(Metric::CpuUser, looks),
-            self.cpu_account(Metric::CpuKernel, looks),
+            self.cpu_account(Metric::CpuUser, samples),
+            self.cpu_account(Metric::CpuKernel, samples),
             sampled(Metric::Wall, format!("each thread every {wall_ms} ms")),
         ];
         for metric in [Metric::AllocatedBytes, Metric::AllocatedObjects] {
@@ -218,27 +219,27 @@ impl AsyncProfiler {
                 ),
             ));
         }
-        let why = "async-profiler does not report sleeps; the JVM's own recorder does, which is used \
-                   where async-profiler is not";
+        let why = "async-profiler does not report sleeps; the JVM's own recorder does, but it is used only \
+                   without async-profiler";
         accounts.push(missing(Metric::Sleeps, NAME, why));
         accounts
     }
 }
 
-/// Counts the looks at processors, and finds out whether they say where the thread stood.
-fn looks(chunks: &[Chunk<'_>], standing: bool) -> Result<Looks, String> {
-    let mut looks = Looks::default();
+/// Counts the processor samples, and determines whether they contain instruction addresses.
+fn count_samples(chunks: &[Chunk<'_>], standing: bool) -> Result<SampleCounts, String> {
+    let mut samples = SampleCounts::default();
     for chunk in chunks {
         for event in chunk.events("jdk.ExecutionSample") {
             let event = event?;
-            looks.cpu += 1;
-            if standing && syscall_detector::is_told() && !looks.standing {
+            samples.cpu += 1;
+            if standing && syscall_detector::is_supported() && !samples.standing {
                 let (address, _) = super::jfr_frames::stack(&event, Writer::AsyncProfiler);
-                looks.standing = address.is_some();
+                samples.standing = address.is_some();
             }
         }
     }
-    Ok(looks)
+    Ok(samples)
 }
 
 fn allocations(fill: &mut ProfileFiller<'_, '_>) -> Result<(), String> {
@@ -295,9 +296,9 @@ impl Collector for AsyncProfiler {
 
     fn hand_over(self: Box<Self>, profile: &mut ProfileBuilder) {
         let accounts = match self.fill(profile) {
-            Ok(looks) => {
+            Ok(samples) => {
                 let collection = self.spent.collection(profile);
-                let mut accounts = self.accounts(&looks);
+                let mut accounts = self.accounts(&samples);
                 accounts.push(collection);
                 accounts
             }
@@ -320,7 +321,7 @@ impl Collector for AsyncProfiler {
 impl Drop for AsyncProfiler {
     fn drop(&mut self) {
         if self.runs && self.end().is_err() {
-            // The JVM is gone, and the recording with it.
+            // The JVM has ended, and the recording with it.
         }
     }
 }

@@ -1,15 +1,15 @@
-//! Talking to a `HotSpot` JVM through its attach socket, as `jcmd` does.
+//! Sends commands to a `HotSpot` JVM through its attach socket, as `jcmd` does.
 //!
-//! The socket is `/tmp/.java_pidN` in the file system that the JVM sees, N its number there. It is there
-//! once somebody has asked for it: by a file `.attach_pidN` in its working directory or in /tmp, and
-//! then SIGQUIT. A request is the protocol's version, a command and three arguments, each ended by a
-//! zero; the answer is a line with a status, 0 for success, then what the command says, to the end.
+//! The socket is `/tmp/.java_pidN` in the file system that the JVM sees, where N is its process number there.
+//! The JVM creates it on request: a file `.attach_pidN` in its working directory or in /tmp, and then
+//! SIGQUIT. A request is the protocol's version, a command and three arguments, each terminated by a zero;
+//! the reply is a line with a status, 0 for success, and then the command's output, to the end.
 //!
-//! 1. SIGQUIT is sent only to a process that has `HotSpot`'s library and catches the signal: any other
-//!    would end by it, or do something else, as PostgreSQL's processes do. (A JVM that was told to leave
-//!    signals alone by -Xrs, as the one in our own process is, listens from its start.)
-//! 2. The JVM listens to its own user and, since version 9, to root.
-//! 3. Waiting has an end: a JVM that stands still costs [`ANSWERS_WITHIN`] and no more.
+//! 1. SIGQUIT is sent only to a process that has `HotSpot`'s library loaded and catches the signal: any other
+//!    process would end, or do something else, as PostgreSQL's processes do. (A JVM with -Xrs, which leaves
+//!    signals alone, such as the one in our own process, listens from its start.)
+//! 2. The JVM accepts its own user and, since version 9, root.
+//! 3. Waiting is limited: a hanging JVM costs at most [`ANSWERS_WITHIN`].
 
 use rustix::process::{Pid, Signal, kill_process};
 use std::fs;
@@ -22,51 +22,49 @@ use syncline_host::read_text;
 
 /// How long a JVM may take to open its socket.
 const OPENS_WITHIN: Duration = Duration::from_secs(5);
-const LOOKS_EVERY: Duration = Duration::from_millis(10);
-/// How long it may take to answer.
+const POLL_INTERVAL: Duration = Duration::from_millis(10);
+/// How long the JVM may take to reply.
 const ANSWERS_WITHIN: Duration = Duration::from_secs(20);
-/// The bit of SIGQUIT in the kernel's masks.
+/// The bit of SIGQUIT in the kernel's signal masks.
 const QUIT: u64 = 1 << 2;
-/// What a command may say at most.
+/// The maximum length of a command's output, in bytes.
 const ANSWER: u64 = 64 << 20;
 
-/// A JVM that answers.
+/// The attach socket of a JVM.
 #[derive(Debug)]
 pub(crate) struct AttachSocket {
     pid: u32,
-    /// Its number where it runs.
+    /// Its process number in its own namespace.
     inner_pid: u32,
     socket: PathBuf,
     owner: Owner,
 }
 
-/// As whom a process runs.
+/// The user and group that a process runs as.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Owner {
     pub(super) uid: u32,
     pub(super) gid: u32,
 }
 
-/// What is needed of `/proc/PID/status`.
+/// The required fields of `/proc/PID/status`.
 #[derive(Debug, PartialEq, Eq)]
 struct Status {
     owner: Owner,
-    /// Its number where it runs.
+    /// Its process number in its own namespace.
     inner_pid: u32,
     catches_quit: bool,
 }
 
 impl AttachSocket {
-    /// Asks for the socket if it is not there yet.
+    /// Connects to a process, and makes the JVM open its socket if there is none.
     pub(crate) fn to(pid: u32) -> Result<AttachSocket, String> {
         let maps = read_text(Path::new(&format!("/proc/{pid}/maps")));
         let maps = maps.ok_or_else(|| {
-            format!(
-                "/proc/{pid}/maps cannot be read: run as root or as the user whose process it is"
-            )
+            format!("/proc/{pid}/maps cannot be read: run as root or as the process's user")
         })?;
         if !maps.contains("/libjvm.so") || maps.contains("/libj9vm") {
-            return Err(format!("process {pid} is no HotSpot JVM"));
+            return Err(format!("process {pid} is not a HotSpot JVM"));
         }
         let status = read_text(Path::new(&format!("/proc/{pid}/status")));
         let status = status.as_deref().and_then(Status::parse);
@@ -75,7 +73,7 @@ impl AttachSocket {
         if !own.is_root() && own.as_raw() != status.owner.uid {
             let uid = status.owner.uid;
             return Err(format!(
-                "process {pid} runs as user {uid}, and a JVM lets only its own user and root attach: run \
+                "process {pid} runs as user {uid}, and a JVM accepts only its own user and root: run \
                  as one of them"
             ));
         }
@@ -92,7 +90,7 @@ impl AttachSocket {
         let found = fs::symlink_metadata(&attached.socket)
             .map_err(|error| attached.failed(&error.to_string()))?;
         if found.uid() != status.owner.uid && found.uid() != 0 {
-            return Err(attached.failed("another process's socket is in its place"));
+            return Err(attached.failed("its socket belongs to another process"));
         }
         Ok(attached)
     }
@@ -105,32 +103,32 @@ impl AttachSocket {
         self.pid
     }
 
-    /// The file in /tmp into which it writes its own code's names, as we see it.
+    /// The file in /tmp that the JVM writes its code's names to, as seen from here.
     pub(crate) fn perf_map(&self) -> PathBuf {
         temporary_directory(self.pid).join(format!("perf-{}.map", self.inner_pid))
     }
 
-    /// Loads a native agent by its path as the JVM sees it, with its options. The same library again is
-    /// the same agent, asked anew.
+    /// Loads a native agent, by its path as the JVM sees it, with its options. Loading the same library again
+    /// calls the same agent again.
     pub(super) fn load(&self, library: &Path, options: &str) -> Result<(), String> {
-        let said = self.ask(["load", &library.to_string_lossy(), "true", options])?;
-        let code = said.trim();
+        let reply = self.ask(["load", &library.to_string_lossy(), "true", options])?;
+        let code = reply.trim();
         match code.strip_prefix("return code:").unwrap_or(code).trim() {
             "0" => Ok(()),
             _ => Err(self.failed(&format!("the agent was not loaded: {}", one_line(code)))),
         }
     }
 
-    /// Has a command of `jcmd` done, and returns what it says.
+    /// Runs a command of `jcmd` and returns its output.
     pub(crate) fn command(&self, line: &str) -> Result<String, String> {
         self.ask(["jcmd", line, "", ""])
     }
 
     fn ask(&self, words: [&str; 4]) -> Result<String, String> {
         let answer = self.exchange(words).map_err(|error| self.failed(&error.to_string()))?;
-        let (status, said) = answer.split_once('\n').unwrap_or((&answer, ""));
+        let (status, reply) = answer.split_once('\n').unwrap_or((&answer, ""));
         if status.trim() == "0" {
-            return Ok(said.to_owned());
+            return Ok(reply.to_owned());
         }
         Err(self.failed(&format!("it refuses {}: {}", words[0], one_line(&answer))))
     }
@@ -154,10 +152,10 @@ impl AttachSocket {
         UnixStream::connect(&self.socket).is_ok()
     }
 
-    /// Has the JVM open its socket.
+    /// Makes the JVM open its socket.
     fn wake(&self, status: &Status, temporary: &Path) -> Result<(), String> {
         if !status.catches_quit {
-            let why = "it would end by the signal that asks it to listen: it was started with -Xrs and \
+            let why = "the signal that makes it listen would end it: it was started with -Xrs and \
                        -XX:+DisableAttachMechanism";
             return Err(self.failed(why));
         }
@@ -167,7 +165,7 @@ impl AttachSocket {
         let trigger = made
             .into_iter()
             .find(|trigger| self.make(trigger).is_ok())
-            .ok_or_else(|| self.failed("neither its directory nor /tmp can be written to"))?;
+            .ok_or_else(|| self.failed("neither its working directory nor /tmp is writable"))?;
         let woken = self.signal_and_wait();
         let removed = fs::remove_file(&trigger);
         woken?;
@@ -177,7 +175,7 @@ impl AttachSocket {
     fn make(&self, trigger: &Path) -> std::io::Result<()> {
         let mut options = fs::OpenOptions::new();
         options.write(true).create_new(true).mode(0o600).open(trigger)?;
-        // Old JVMs want it to be theirs; where we are not root it is already.
+        // Old JVMs require the file to belong to their user; without root it does already.
         if rustix::process::geteuid().is_root() {
             lchown(trigger, Some(self.owner.uid), Some(self.owner.gid))?;
         }
@@ -186,17 +184,17 @@ impl AttachSocket {
 
     fn signal_and_wait(&self) -> Result<(), String> {
         let pid = i32::try_from(self.pid).ok().and_then(Pid::from_raw);
-        let pid = pid.ok_or_else(|| self.failed("it has no such number"))?;
+        let pid = pid.ok_or_else(|| self.failed("it has no valid process number"))?;
         kill_process(pid, Signal::QUIT).map_err(|error| self.failed(&error.to_string()))?;
-        let looks = OPENS_WITHIN.as_millis() / LOOKS_EVERY.as_millis();
-        for _ in 0..looks {
+        let polls = OPENS_WITHIN.as_millis() / POLL_INTERVAL.as_millis();
+        for _ in 0..polls {
             if self.listens() {
                 return Ok(());
             }
-            std::thread::sleep(LOOKS_EVERY);
+            std::thread::sleep(POLL_INTERVAL);
         }
         Err(self.failed(
-            "it did not open its socket: it may be no HotSpot, or have been started with \
+            "it did not open its socket: it may not be a HotSpot JVM, or was started with \
              -XX:+DisableAttachMechanism",
         ))
     }
@@ -235,7 +233,7 @@ mod tests {
     use super::{AttachSocket, Owner, Status};
 
     #[test]
-    fn a_status_says_as_whom_it_runs_and_whether_it_catches_sigquit() {
+    fn a_status_contains_the_user_and_whether_sigquit_is_caught() {
         let text = "Name:\tjava\nPid:\t812\nUid:\t0\t65534\t0\t0\nGid:\t0\t7\t0\t0\nNSpid:\t812\t9\n\
                     SigCgt:\t0000000000000004\n";
         let status = Status::parse(text).unwrap();
@@ -248,9 +246,9 @@ mod tests {
     }
 
     #[test]
-    fn a_process_that_is_no_jvm_is_spared() {
-        // This test's own process: had the signal been sent, it would not tell of it.
+    fn a_process_that_is_not_a_jvm_receives_no_signal() {
+        // This test's own process: the signal would have ended it.
         let why = AttachSocket::to(std::process::id()).unwrap_err();
-        assert!(why.contains("no HotSpot"), "{why}");
+        assert!(why.contains("not a HotSpot"), "{why}");
     }
 }

@@ -1,5 +1,4 @@
-//! Processor time that a JVM's process has used, by the kernel's own count, and that of its threads
-//! which collect garbage.
+//! The processor time of a JVM's process and of its garbage collector threads, as counted by the kernel.
 
 use std::collections::HashMap;
 use std::fs;
@@ -7,8 +6,8 @@ use std::path::{Path, PathBuf};
 use syncline_host::read_text;
 use syncline_instrument::{Nanos, clock};
 
-/// How the threads of `HotSpot`'s collectors begin, as far as the kernel keeps their names: parallel, G1,
-/// Z of both generations, Shenandoah. The serial collector has none: it works in the VM thread.
+/// The prefixes of the names of `HotSpot`'s collector threads, as long as the kernel keeps them: parallel,
+/// G1, both generations of Z, Shenandoah. The serial collector has none: it works in the VM thread.
 const COLLECTORS: [&str; 14] = [
     "GC Thread#",
     "ParGC Thread",
@@ -26,17 +25,17 @@ const COLLECTORS: [&str; 14] = [
     "Shenandoah",
 ];
 
-/// What was used up to a moment.
+/// The processor time used up to a moment.
 #[derive(Clone, Debug, Default)]
 pub(super) struct CpuUsage {
     pub(super) user_ns: Nanos,
     pub(super) kernel_ns: Nanos,
-    /// Name and time of each thread that collects garbage.
+    /// Name and time of each garbage collector thread.
     collectors: HashMap<u32, (String, Nanos)>,
 }
 
 impl CpuUsage {
-    /// None if the process is not there.
+    /// None if the process does not exist.
     pub(super) fn by(pid: u32) -> Option<CpuUsage> {
         let folder = PathBuf::from(format!("/proc/{pid}"));
         let (user_ns, kernel_ns) = process(&read_text(&folder.join("stat"))?)?;
@@ -69,7 +68,7 @@ impl CpuUsage {
         )
     }
 
-    /// What each collecting thread has used since an earlier moment, by name.
+    /// The time of each collector thread since an earlier moment, by name.
     pub(super) fn collecting_since(&self, earlier: &CpuUsage) -> Vec<(String, Nanos)> {
         let since = |(tid, (name, ns)): (&u32, &(String, Nanos))| {
             let before = earlier.collectors.get(tid).map_or(0, |(_, ns)| *ns);
@@ -82,7 +81,7 @@ impl CpuUsage {
 }
 
 fn process(stat: &str) -> Option<(Nanos, Nanos)> {
-    // The name may hold anything, also parentheses: the fields begin after the last one.
+    // The name may contain anything, including parentheses: the fields begin after the last one.
     let (_, rest) = stat.rsplit_once(')')?;
     let mut ticks = rest.split_whitespace().skip(11);
     let tick_ns = clock::SECOND.checked_div(rustix::param::clock_ticks_per_second())?;
@@ -95,14 +94,14 @@ mod tests {
     use super::{CpuUsage, process};
 
     #[test]
-    fn user_and_kernel_time_stand_behind_the_name() {
+    fn user_and_kernel_time_follow_the_name() {
         let stat = "7 (a) b) S 1 1 1 0 -1 0 1 2 3 4 250 50 7 8 20 0 5";
         let tick_ns = 1_000_000_000 / rustix::param::clock_ticks_per_second();
         assert_eq!(process(stat), Some((250 * tick_ns, 50 * tick_ns)));
     }
 
     #[test]
-    fn only_threads_that_collect_garbage_are_kept_and_what_they_used_since() {
+    fn only_collector_threads_and_their_time_since_are_kept() {
         let used = |ns| CpuUsage {
             collectors: [(7, ("GC Thread#0".to_owned(), ns))].into(),
             ..CpuUsage::default()

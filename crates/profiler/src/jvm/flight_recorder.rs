@@ -1,11 +1,11 @@
-//! A JVM looked at by its own flight recorder, where async-profiler is not to be had.
+//! The collector by the JVM's own flight recorder, used if async-profiler is not available.
 //!
-//! Its looks at processors are thin: a few threads at a time, and only those in Java code. Neither
-//! native code nor the kernel, the compiler or the collector of garbage are in them, so they are not
-//! scaled to what the process used. Its samples of native methods are no processor time and are left.
+//! It samples processors sparsely: a few threads at a time, and only those in Java code. Native code, the
+//! kernel, the compiler and the garbage collector are missing, so the samples are not scaled to the time that
+//! the process used. Its samples of native methods are not processor time and are ignored.
 //!
-//! It records from when it is opened: to begin takes it long, the longer the busier the machine is, and what
-//! its first samples of allocation tell lies before it. What counts is what its events say was in the window.
+//! It records from when it is opened: starting takes long, the longer the busier the machine is, and its
+//! first allocation samples cover time before. Only events whose time is in the window count.
 
 use super::accounts::{JvmCpuTime, OWN, missing, taken};
 use super::allocation::{ThreadAllocations, Window};
@@ -24,15 +24,15 @@ use syncline_profile::{Account, Metric, Precision, ProfileBuilder};
 
 const NAME: &str = "the JVM's flight recorder";
 const RECORDING: &str = "recording.jfr";
-/// How far looks at a thread are apart.
+/// The sampling interval of a thread.
 const EVERY_NS: Nanos = 10_000_000;
-/// Waits that are shorter are not told of.
+/// Shorter waits are not reported.
 const SHORTEST_WAIT: &str = "1 ms";
-/// What is asked of JVMs that take settings of single events, which those from 17 on do.
+/// The settings for JVMs that accept settings of single events, which 17 and later do.
 const SETTINGS: &str = "jdk.ExecutionSample#period=10ms jdk.JavaMonitorEnter#threshold=1ms \
                         jdk.ThreadPark#threshold=1ms jdk.ThreadSleep#threshold=0ms";
 const ALLOCATION: &str = "jdk.ObjectAllocationSample";
-/// Parking on anything else is waiting for work.
+/// Parking on any other class means waiting for work.
 const LOCKS: [&str; 2] = ["java.util.concurrent.locks.Reentrant", "java.util.concurrent.Semaphore"];
 
 /// The events that are read.
@@ -51,25 +51,25 @@ pub(crate) struct FlightRecorder {
     machine: AttachSocket,
     shared: Shared,
     recording: String,
-    /// True if the JVM took the settings of single events.
+    /// True if the JVM accepted the settings of single events.
     fine: bool,
-    /// True if it is asked for processor time too.
+    /// True if it also measures processor time.
     cpu: bool,
     spent: JvmCpuTime,
     runs: bool,
     window: Window,
 }
 
-/// What a recording can tell.
+/// The contents of a recording.
 #[derive(Default)]
-struct Knows {
-    looks: u64,
+struct RecordingContents {
+    samples: u64,
     allocations: bool,
     sleeps: bool,
 }
 
 impl FlightRecorder {
-    /// Attaches to a JVM that no better collector looks at.
+    /// Attaches to a JVM for which no better collector was opened.
     pub(crate) fn open(subject: &Subject, _options: &ProfilerOptions) -> Opened {
         let better = subject.taken.has(Metric::AllocatedBytes);
         if subject.runtime != Runtime::Jvm || better {
@@ -119,17 +119,17 @@ impl FlightRecorder {
         self.ask(&line, "Stopped recording")
     }
 
-    /// Asks for something; what the recorder says must hold a phrase, since it says what fails too.
+    /// Sends a command. The recorder also replies to failures with text, so the reply must contain a phrase.
     fn ask(&self, line: &str, expected: &str) -> Result<(), String> {
-        let said = self.machine.command(line)?;
-        if said.contains(expected) {
+        let reply = self.machine.command(line)?;
+        if reply.contains(expected) {
             return Ok(());
         }
-        let said: Vec<&str> = said.lines().filter(|line| !line.is_empty()).collect();
-        Err(format!("{NAME} refuses: {}", said.join(" | ")))
+        let reply: Vec<&str> = reply.lines().filter(|line| !line.is_empty()).collect();
+        Err(format!("{NAME} refuses: {}", reply.join(" | ")))
     }
 
-    fn fill(&self, profile: &mut ProfileBuilder) -> Result<Knows, String> {
+    fn fill(&self, profile: &mut ProfileBuilder) -> Result<RecordingContents, String> {
         let path = self.shared.outside(RECORDING);
         let bytes = fs::read(&path)
             .map_err(|error| format!("{} cannot be read: {error}", path.display()))?;
@@ -138,8 +138,8 @@ impl FlightRecorder {
             chunk.check(&EVENTS)?;
         }
         let knows = |name| chunks.iter().any(|chunk: &Chunk<'_>| chunk.knows(name));
-        let mut known = Knows {
-            looks: 0,
+        let mut known = RecordingContents {
+            samples: 0,
             allocations: knows(ALLOCATION),
             sleeps: self.fine && knows("jdk.ThreadSleep"),
         };
@@ -151,7 +151,7 @@ impl FlightRecorder {
             let mut fill = ProfileFiller::new(profile, chunk, Writer::Jvm);
             if self.cpu {
                 let one = vec![(Metric::CpuUser, EVERY_NS)];
-                known.looks +=
+                known.samples +=
                     fill.events("jdk.ExecutionSample", |event, _| within(event, one.clone()))?;
             }
             fill.events(ALLOCATION, |event, _| {
@@ -174,13 +174,13 @@ impl FlightRecorder {
         Ok(known)
     }
 
-    fn accounts(&self, known: &Knows) -> Vec<Account> {
+    fn accounts(&self, known: &RecordingContents) -> Vec<Account> {
         let sampled = |metric, how: String| taken(metric, NAME, Precision::Sampled(how));
         let unless = |known: bool, account: Account, why: &str| {
             if known { account } else { missing(account.metric, NAME, why) }
         };
-        let mut accounts = self.cpu_accounts(known.looks);
-        accounts.push(missing(Metric::Wall, NAME, "it does not sample threads that wait"));
+        let mut accounts = self.cpu_accounts(known.samples);
+        accounts.push(missing(Metric::Wall, NAME, "it does not sample waiting threads"));
         accounts.push(unless(
             known.allocations,
             sampled(Metric::AllocatedBytes, "at most 150 samples/s".to_owned()),
@@ -190,7 +190,7 @@ impl FlightRecorder {
         accounts.push(missing(Metric::AllocatedObjects, NAME, why));
         let shortest = if self.fine { SHORTEST_WAIT } else { "10 ms" };
         for metric in [Metric::Contentions, Metric::ContentionWait] {
-            accounts.push(sampled(metric, format!("waits of {shortest} and more alone")));
+            accounts.push(sampled(metric, format!("only waits of {shortest} or more")));
         }
         accounts.push(unless(
             known.sleeps,
@@ -200,17 +200,17 @@ impl FlightRecorder {
         accounts
     }
 
-    fn cpu_accounts(&self, looks: u64) -> Vec<Account> {
+    fn cpu_accounts(&self, samples: u64) -> Vec<Account> {
         if !self.cpu {
             return Vec::new();
         }
         let how = format!(
-            "thin: {looks} samples, every {} ms at a few threads, in Java code only; native code and the \
-             JVM itself are not seen",
+            "thin: {samples} samples, every {} ms at a few threads, in Java code only; native code and the \
+             JVM itself are not sampled",
             EVERY_NS / 1_000_000
         );
         let user = taken(Metric::CpuUser, NAME, Precision::Sampled(how));
-        let why = "it does not sample threads in the kernel: fetch async-profiler";
+        let why = "it does not sample threads in the kernel: install async-profiler";
         let kernel = missing(Metric::CpuKernel, NAME, why);
         let total =
             |account: Account| Account { total: self.spent.total(account.metric), ..account };
@@ -223,7 +223,7 @@ fn waited(event: &Event<'_>) -> Weights {
     vec![(Metric::Contentions, 1), (Metric::ContentionWait, wait_ns)]
 }
 
-/// Now, by the clock that recordings are told by.
+/// Wall clock time, which recordings use.
 fn time_of_day() -> Nanos {
     let since = SystemTime::now().duration_since(UNIX_EPOCH);
     let ns = since.map_or(0, |since| since.as_nanos());
@@ -291,7 +291,7 @@ impl Collector for FlightRecorder {
 impl Drop for FlightRecorder {
     fn drop(&mut self) {
         if self.runs && self.end().is_err() {
-            // The JVM is gone, and the recording with it.
+            // The JVM has ended, and the recording with it.
         }
     }
 }

@@ -1,9 +1,9 @@
-//! Frames and threads as a flight recording tells them, as the profile has them.
+//! Converts the frames and threads of a flight recording to those of a profile.
 
 use super::jfr::{Event, JfrFrame};
 use syncline_profile::{Frame, Name, Space, Thread};
 
-/// Who wrote a recording: they mean different things by a native frame.
+/// The writer of a recording, which determines the meaning of a native frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Writer {
     /// async-profiler: a function of a library.
@@ -12,19 +12,19 @@ pub(super) enum Writer {
     Jvm,
 }
 
-/// The frames of an event's stack, from the innermost outwards, and the address at which the thread
-/// stood, if that is told.
+/// The frames of an event's stack, from the innermost outwards, and the address of the interrupted
+/// instruction, if recorded.
 pub(super) fn stack(event: &Event<'_>, writer: Writer) -> (Option<u64>, Vec<Frame>) {
-    let told = event.stack();
-    let address = told.first().and_then(address);
-    let frames = &told[usize::from(address.is_some())..];
+    let raw = event.stack();
+    let address = raw.first().and_then(address);
+    let frames = &raw[usize::from(address.is_some())..];
     let end = frames.iter().position(is_interrupted_handler);
-    // What such a handler interrupted is not told.
+    // The frames below such a handler are not recorded.
     let frames = end.map_or(frames, |_| &[]);
-    (address, frames.iter().map(|told| frame(told, writer)).collect())
+    (address, frames.iter().map(|raw| frame(raw, writer)).collect())
 }
 
-/// The thread of an event, by the name that Java or else the kernel has for it.
+/// The thread of an event, with its Java name, or its name in the kernel.
 pub(super) fn thread(event: &Event<'_>) -> Thread {
     let field = ["sampledThread", "eventThread"];
     let name = |field: &str| {
@@ -34,38 +34,38 @@ pub(super) fn thread(event: &Event<'_>) -> Thread {
     Thread { name: field.into_iter().find_map(name).unwrap_or_default(), title: None }
 }
 
-/// A frame that is no function but the address in it: `0x7f...`, without class.
-fn address(told: &JfrFrame<'_>) -> Option<u64> {
-    let digits = told.method.strip_prefix("0x")?;
-    let plain = told.class.is_empty() && told.kind == "Native";
+/// The address in a frame that is not a function: `0x7f...`, without a class.
+fn address(raw: &JfrFrame<'_>) -> Option<u64> {
+    let digits = raw.method.strip_prefix("0x")?;
+    let plain = raw.class.is_empty() && raw.kind == "Native";
     u64::from_str_radix(digits, 16).ok().filter(|_| plain)
 }
 
-/// The profiler's own handler of the other timer's signal, if both came at once: the one that comes
-/// second finds the thread at the first one's beginning.
-fn is_interrupted_handler(told: &JfrFrame<'_>) -> bool {
-    told.class == "libasyncProfiler.so" && told.method.ends_with("::signalHandler")
+/// True for the profiler's handler of the other timer's signal: if both signals arrive together, the second
+/// one interrupts the begin of the first one's handler.
+fn is_interrupted_handler(raw: &JfrFrame<'_>) -> bool {
+    raw.class == "libasyncProfiler.so" && raw.method.ends_with("::signalHandler")
 }
 
-fn frame(told: &JfrFrame<'_>, writer: Writer) -> Frame {
+fn frame(raw: &JfrFrame<'_>, writer: Writer) -> Frame {
     let function = |name: &str| Name::Function(name.to_owned());
-    let native = matches!(told.kind, "Native" | "C++") && writer == Writer::AsyncProfiler;
-    let (space, object, name) = if told.kind == "Kernel" {
-        (Space::Kernel, "kernel".to_owned(), function(told.method))
+    let native = matches!(raw.kind, "Native" | "C++") && writer == Writer::AsyncProfiler;
+    let (space, object, name) = if raw.kind == "Kernel" {
+        (Space::Kernel, "kernel".to_owned(), function(raw.method))
     } else if native {
-        let unnamed = matches!(told.method, "" | "unknown") || told.method.starts_with('[');
-        let name = if unnamed { Name::Unknown } else { function(told.method) };
-        (Space::Native, told.class.to_owned(), name)
+        let unnamed = matches!(raw.method, "" | "unknown") || raw.method.starts_with('[');
+        let name = if unnamed { Name::Unknown } else { function(raw.method) };
+        (Space::Native, raw.class.to_owned(), name)
     } else {
-        (Space::Java, class(told.class), function(told.method))
+        (Space::Java, class(raw.class), function(raw.method))
     };
     Frame { space, object, name, offset: 0, inlined: false }
 }
 
-/// A class with dots, without the address that tells hidden classes apart in one process only, and
-/// without the number of a lambda, which depends on the order in which they were first met.
-pub(super) fn class(told: &str) -> String {
-    let dotted = told.replace('/', ".");
+/// A class name with dots, without the process-specific address of hidden classes, and without the number of
+/// a lambda, which depends on the order of first use.
+pub(super) fn class(raw: &str) -> String {
+    let dotted = raw.replace('/', ".");
     if let Some((outer, _)) = dotted.split_once("$$Lambda") {
         return format!("{outer}$$Lambda");
     }
@@ -78,42 +78,42 @@ mod tests {
     use super::{JfrFrame, Writer, address, class, frame};
     use syncline_profile::{Name, Space};
 
-    fn told<'a>(class: &'a str, method: &'a str, kind: &'a str) -> JfrFrame<'a> {
+    fn raw<'a>(class: &'a str, method: &'a str, kind: &'a str) -> JfrFrame<'a> {
         JfrFrame { class, method, kind }
     }
 
     #[test]
     fn classes_have_dots_and_no_addresses() {
-        for (told, expected) in [
+        for (raw, expected) in [
             ("org/apache/derby/impl/drda/DDMReader", "org.apache.derby.impl.drda.DDMReader"),
             ("Known$$Lambda$1.0x00007facb8000a08", "Known$$Lambda"),
             ("a/B$$Lambda$7+0x00007f/12", "a.B$$Lambda"),
             ("a/Hidden/0x00007f", "a.Hidden"),
             ("", ""),
         ] {
-            assert_eq!(class(told), expected);
+            assert_eq!(class(raw), expected);
         }
     }
 
     #[test]
-    fn kinds_of_frames_say_whose_code_it_is() {
-        let ours = |told| frame(&told, Writer::AsyncProfiler);
-        let send = ours(told("libc.so.6", "__send", "Native"));
+    fn kinds_of_frames_determine_the_code_space() {
+        let by_profiler = |raw| frame(&raw, Writer::AsyncProfiler);
+        let send = by_profiler(raw("libc.so.6", "__send", "Native"));
         assert_eq!((send.space, send.object.as_str()), (Space::Native, "libc.so.6"));
-        assert_eq!(ours(told("libz.so", "[libz.so]", "Native")).name, Name::Unknown);
-        let compiled = ours(told("java/lang/Thread", "run", "Inlined"));
+        assert_eq!(by_profiler(raw("libz.so", "[libz.so]", "Native")).name, Name::Unknown);
+        let compiled = by_profiler(raw("java/lang/Thread", "run", "Inlined"));
         assert_eq!(compiled.space, Space::Java);
         assert_eq!(compiled.name, Name::Function("run".to_owned()));
-        assert_eq!(ours(told("", "tcp_sendmsg", "Kernel")).object, "kernel");
-        let native = frame(&told("java/net/Net", "poll", "Native"), Writer::Jvm);
+        assert_eq!(by_profiler(raw("", "tcp_sendmsg", "Kernel")).object, "kernel");
+        let native = frame(&raw("java/net/Net", "poll", "Native"), Writer::Jvm);
         assert_eq!((native.space, native.object.as_str()), (Space::Java, "java.net.Net"));
     }
 
     #[test]
-    fn an_address_is_told_from_a_function() {
-        assert_eq!(address(&told("", "0x7f01", "Native")), Some(0x7f01));
-        assert_eq!(address(&told("", "0x7f01", "Inlined")), None);
-        assert_eq!(address(&told("libc.so.6", "0x7f01", "Native")), None);
-        assert_eq!(address(&told("", "memcpy", "Native")), None);
+    fn an_address_is_distinguished_from_a_function() {
+        assert_eq!(address(&raw("", "0x7f01", "Native")), Some(0x7f01));
+        assert_eq!(address(&raw("", "0x7f01", "Inlined")), None);
+        assert_eq!(address(&raw("libc.so.6", "0x7f01", "Native")), None);
+        assert_eq!(address(&raw("", "memcpy", "Native")), None);
     }
 }

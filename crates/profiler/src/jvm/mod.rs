@@ -1,25 +1,25 @@
-//! What is seen of a store in a Java virtual machine: by async-profiler, or by the JVM's own flight
-//! recorder where that is not to be had.
+//! Collectors for a store in a Java virtual machine: async-profiler, or the JVM's own flight recorder if that
+//! is not available.
 //!
-//! | file | what stands in it |
+//! | file | what it holds |
 //! |---|---|
 //! | `async_profiler.rs` | the collector by async-profiler: one recording with processor time, wall clock, allocation and locks |
-//! | `flight_recorder.rs` | the collector by the JVM's own recorder, opened only where the first could not be |
-//! | `perf_map_sampler.rs` | looks at processors from outside, for a JVM that says what its code is called |
-//! | `attach_socket.rs` | the JVM is spoken to, as `jcmd` does |
-//! | `profiler_library.rs` | where the profiler's library is, and the folder that we share with the JVM |
-//! | `jfr/` | recordings are read |
-//! | `jfr_frames.rs`, `profile_filler.rs` | what is told in them becomes frames, threads and weights |
-//! | `syscall_detector.rs` | user time is told from kernel time |
-//! | `sample_weight.rs` | what a look stands for |
-//! | `cpu_usage.rs`, `accounts.rs` | the kernel's own count of the time used; how each metric was taken |
+//! | `flight_recorder.rs` | the collector by the JVM's own recorder, opened only without async-profiler |
+//! | `perf_map_sampler.rs` | processor samples from outside, for a JVM that names its code |
+//! | `attach_socket.rs` | commands to the JVM, as `jcmd` sends them |
+//! | `profiler_library.rs` | the path of the profiler's library, and the directory shared with the JVM |
+//! | `jfr/` | reads recordings |
+//! | `jfr_frames.rs`, `profile_filler.rs` | convert recordings to frames, threads and weights |
+//! | `syscall_detector.rs` | distinguishes kernel time from user time |
+//! | `sample_weight.rs` | the weight of a sample |
+//! | `cpu_usage.rs`, `accounts.rs` | the kernel's own count of the time used; the accounts of each metric |
 //!
-//! 1. Everything in the JVM is asked for through its attach socket; we load one library into it, which
-//!    stays there until the JVM ends, idle.
-//! 2. Processor time is looked at by a timer of each thread (`ctimer`), which counts the time that the
-//!    thread is on a processor, in the kernel too. It needs no privilege. The looks share what the
-//!    kernel says the process has used, so that none is missing from the sum.
-//! 3. What is written into the shared folder is read and removed with it.
+//! 1. The JVM receives commands through its attach socket only. One library is loaded into it, which stays
+//!    there, idle, until the JVM ends.
+//! 2. Processor time is sampled by a timer for each thread (`ctimer`), which counts the thread's time on a
+//!    processor, including in the kernel, and needs no privilege. The samples share the time that the kernel
+//!    reports for the process, so that the sum is complete.
+//! 3. The files in the shared directory are read and removed with it.
 
 mod accounts;
 mod allocation;

@@ -1,4 +1,4 @@
-//! Processors looked at from outside the JVM, where it says what its code is called.
+//! Processor samples from outside the JVM, if it names its code.
 
 use super::accounts::missing;
 use crate::collector::Opened;
@@ -8,7 +8,7 @@ use crate::subject::{Runtime, Subject};
 use crate::symbols::PerfMap;
 use syncline_profile::Metric;
 
-/// Opens the looks at processors; at those of a JVM only if its code can be named.
+/// Opens the processor sampler; for a JVM only if its code can be named.
 pub(crate) fn open(subject: &Subject, options: &ProfilerOptions) -> Opened {
     if subject.runtime == Runtime::Jvm
         && let Err(why) = PerfMap::of(subject.pid())

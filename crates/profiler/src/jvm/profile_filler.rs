@@ -1,14 +1,14 @@
-//! Events of a recording, put into the profile.
+//! Puts the events of a recording into a profile.
 
 use super::jfr::{Chunk, Event};
 use super::jfr_frames::{self, Writer};
 use std::collections::HashMap;
 use syncline_profile::{Metric, ProfileBuilder, StackId};
 
-/// What one event weighs, in some metrics: each with its weight.
+/// The weight of one event in each of its metrics.
 pub(super) type Weights = Vec<(Metric, u64)>;
 
-/// Puts events into a profile; each stack of a chunk is named once.
+/// Puts events into a profile, and converts each stack of a chunk once.
 pub(super) struct ProfileFiller<'p, 'c> {
     profile: &'p mut ProfileBuilder,
     chunk: &'c Chunk<'c>,
@@ -25,8 +25,8 @@ impl<'p, 'c> ProfileFiller<'p, 'c> {
         ProfileFiller { profile, chunk, writer, stacks: HashMap::new() }
     }
 
-    /// Every event of a name; `weigh` is told the address where its thread stood, if that is known, and
-    /// says how much of what the event is and by how many looks. Returns how many events there were.
+    /// Adds every event of a name. `weigh` receives the address of the interrupted instruction, if it is
+    /// known, and returns the event's weights and its number of samples. Returns the number of events.
     pub(super) fn events(
         &mut self,
         name: &str,
@@ -36,13 +36,13 @@ impl<'p, 'c> ProfileFiller<'p, 'c> {
         for event in self.chunk.events(name) {
             let event = event?;
             let (address, stack) = self.stack(&event);
-            let (weights, looks) = weigh(&event, address);
+            let (weights, samples) = weigh(&event, address);
             if weights.is_empty() {
                 continue;
             }
             let thread = self.profile.thread(jfr_frames::thread(&event));
             for (metric, weight) in weights {
-                self.profile.add(metric, thread, stack, weight, looks);
+                self.profile.add(metric, thread, stack, weight, samples);
             }
             count += 1;
         }

@@ -1,12 +1,11 @@
-//! Where async-profiler is, and how the JVM comes by it.
+//! Finds async-profiler, and makes it available to the JVM.
 //!
-//! The program fetches nothing: `SYNCLINE_ASYNC_PROFILER` names the library, or it stands as
-//! `async-profiler/libasyncProfiler.so` beside the program or in one of the two folders above it, where
+//! The program downloads nothing: `SYNCLINE_ASYNC_PROFILER` names the library, or it is at
+//! `async-profiler/libasyncProfiler.so` next to the program or in one of the two directories above it, where
 //! `scripts/fetch-async-profiler` puts it, or in /opt or /usr/lib.
 //!
-//! A JVM keeps a library that it has loaded to its end, and two copies of this one would be two
-//! profilers that get into each other's way: where one is loaded, that one is asked, by the path that
-//! it came by, even if there is no file there any more.
+//! A JVM keeps a loaded library until it ends, and two copies of this one would be two conflicting profilers:
+//! if one is loaded, it is used by the path from which it was loaded, even if that file no longer exists.
 
 use super::attach_socket::Owner;
 use std::env;
@@ -20,12 +19,12 @@ const LIBRARY: &str = "libasyncProfiler.so";
 const VARIABLE: &str = "SYNCLINE_ASYNC_PROFILER";
 const FOLDERS: [&str; 3] = ["/opt/async-profiler/lib", "/usr/local/lib", "/usr/lib"];
 
-/// The library's path here.
+/// The path of the library on this machine.
 pub(crate) fn find() -> Result<PathBuf, String> {
     if let Some(named) = env::var_os(VARIABLE) {
         let named = PathBuf::from(named);
         let there = named.is_file();
-        let missing = || format!("{VARIABLE} names {}, which is no file", named.display());
+        let missing = || format!("{VARIABLE} names {}, which is not a file", named.display());
         return there.then_some(named.clone()).ok_or_else(missing);
     }
     let program = env::current_exe().unwrap_or_default();
@@ -35,13 +34,13 @@ pub(crate) fn find() -> Result<PathBuf, String> {
     let found = places.find_map(|folder| Some(folder.join(LIBRARY)).filter(|file| file.is_file()));
     found.ok_or_else(|| {
         format!(
-            "async-profiler is not here: fetch {LIBRARY} (scripts/fetch-async-profiler) and name it by \
+            "async-profiler was not found: fetch {LIBRARY} (scripts/fetch-async-profiler) and name it with \
              {VARIABLE}"
         )
     })
 }
 
-/// The path by which a JVM has loaded it.
+/// The path from which a JVM has loaded the library.
 pub(super) fn loaded(pid: u32) -> Option<PathBuf> {
     loaded_by(&read_text(Path::new(&format!("/proc/{pid}/maps")))?)
 }
@@ -55,12 +54,12 @@ fn loaded_by(maps: &str) -> Option<PathBuf> {
     path.map(PathBuf::from)
 }
 
-/// A folder that the JVM may write to and nobody else; removed when it is dropped.
+/// A directory that only the JVM's user may write to; removed when dropped.
 #[derive(Debug)]
 pub(super) struct Shared {
     /// Its path as the JVM sees it.
     inside: PathBuf,
-    /// The same folder as we see it.
+    /// The same directory as seen from here.
     outside: PathBuf,
 }
 
@@ -72,7 +71,7 @@ impl Shared {
             inside: PathBuf::from(name),
         };
         let failed = |error: std::io::Error| {
-            format!("{} cannot be made for process {pid}: {error}", shared.inside.display())
+            format!("{} cannot be created for process {pid}: {error}", shared.inside.display())
         };
         let mut builder = fs::DirBuilder::new();
         builder.mode(0o700).create(&shared.outside).map_err(failed)?;
@@ -90,8 +89,8 @@ impl Shared {
         self.outside.join(name)
     }
 
-    /// Copies the library to where the JVM can load it from.
-    pub(super) fn lend(&self, library: &Path) -> Result<PathBuf, String> {
+    /// Copies the library to a path from which the JVM can load it.
+    pub(super) fn copy_library(&self, library: &Path) -> Result<PathBuf, String> {
         let copy = self.outside(LIBRARY);
         let copied = fs::copy(library, &copy)
             .and_then(|_| fs::set_permissions(&copy, fs::Permissions::from_mode(0o755)));
@@ -103,8 +102,8 @@ impl Shared {
 impl Drop for Shared {
     fn drop(&mut self) {
         if fs::remove_dir_all(&self.outside).is_err() {
-            // The JVM is gone, and its view of the files with it; the folder is the same where we share
-            // one. What stays bears our name.
+            // The JVM has ended, and its view of the files with it; in the same file system the path is valid
+            // here too. Whatever remains has our name.
             if fs::remove_dir_all(&self.inside).is_err() {}
         }
     }
@@ -116,7 +115,7 @@ mod tests {
     use std::path::Path;
 
     #[test]
-    fn a_loaded_library_is_found_by_the_path_that_it_came_by() {
+    fn a_loaded_library_is_found_by_the_path_it_was_loaded_from() {
         let maps = "7f00-7f10 r-xp 00000000 fe:00 7 /usr/lib/libjvm.so\n\
                     7f20-7f30 r-xp 00000000 fe:00 8 /tmp/a b/libasyncProfiler.so (deleted)\n";
         let path = loaded_by(maps).unwrap();

@@ -1,8 +1,8 @@
-//! Whether a thread that was looked at stood in the kernel: by the machine code where it was found.
+//! Detects whether a sampled thread was in the kernel, by the machine code at its address.
 //!
-//! A timer of processor time that runs out in a system call is told of when the call returns: the
-//! thread is then at the instruction behind it, or at the call itself if that is to be made again. In
-//! code of its own it is anywhere else. Time in page faults and interrupts is not seen so.
+//! A timer of processor time that expires in a system call is delivered when the call returns: the thread is
+//! then at the instruction after the call, or at the call itself if it is to be repeated. In its own code it
+//! is anywhere else. Time in page faults and interrupts is not detected.
 
 use crate::symbols::{AddressSpace, CodeLocation};
 use std::collections::HashMap;
@@ -10,7 +10,7 @@ use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
 
-/// The instruction that calls the kernel.
+/// The system call instruction.
 #[cfg(target_arch = "x86_64")]
 const CALL: Option<&[u8]> = Some(&[0x0f, 0x05]);
 #[cfg(target_arch = "aarch64")]
@@ -18,7 +18,7 @@ const CALL: Option<&[u8]> = Some(&[0x01, 0x00, 0x00, 0xd4]);
 #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
 const CALL: Option<&[u8]> = None;
 
-/// Machine code of a process that stands in files.
+/// The machine code of a process, read from its files.
 #[derive(Debug)]
 pub(super) struct SyscallDetector {
     space: AddressSpace,
@@ -26,13 +26,13 @@ pub(super) struct SyscallDetector {
     known: HashMap<u64, bool>,
 }
 
-/// True if the instruction of this machine that calls the kernel is known here.
-pub(super) fn is_told() -> bool {
+/// True if the system call instruction of this architecture is known.
+pub(super) fn is_supported() -> bool {
     CALL.is_some()
 }
 
 impl SyscallDetector {
-    /// Of a process that still lives.
+    /// For a process that still exists.
     pub(super) fn of(pid: u32) -> io::Result<SyscallDetector> {
         Ok(SyscallDetector {
             space: AddressSpace::of(pid)?,
@@ -46,19 +46,19 @@ impl SyscallDetector {
         if let Some(known) = self.known.get(&address) {
             return *known;
         }
-        let found = self.look(address).unwrap_or(false);
+        let found = self.check(address).unwrap_or(false);
         self.known.insert(address, found);
         found
     }
 
-    fn look(&mut self, address: u64) -> Option<bool> {
+    fn check(&mut self, address: u64) -> Option<bool> {
         let CodeLocation::File(mapped, offset) = self.space.place(address) else {
             return Some(false);
         };
         let pid = self.space.pid();
         let open = || {
             let path = format!("/proc/{pid}/root{}", mapped.path);
-            // Any other file may never end, or wait for somebody.
+            // Reading any other kind of file might block or never end.
             let regular = std::fs::metadata(&path).is_ok_and(|found| found.is_file());
             regular.then(|| File::open(&path).ok()).flatten()
         };
@@ -67,7 +67,7 @@ impl SyscallDetector {
     }
 }
 
-/// True if the kernel is called by the instruction at a place of a file, or by the one before it.
+/// True if the instruction at a position of a file, or the one before it, is a system call.
 fn calls_at(file: &File, offset: u64) -> Option<bool> {
     let call = CALL?;
     let is_call = |at: Option<u64>| {
@@ -84,7 +84,7 @@ mod tests {
     use std::fs::{self, File};
 
     #[test]
-    fn a_thread_behind_or_at_a_call_of_the_kernel_is_in_it() {
+    fn a_thread_after_or_at_a_system_call_is_in_the_kernel() {
         let call = CALL.unwrap_or(&[0x0f, 0x05]);
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("code");
@@ -98,9 +98,9 @@ mod tests {
     }
 
     #[test]
-    fn code_of_our_own_is_not_the_kernels() {
+    fn own_code_is_not_in_the_kernel() {
         let mut standing = SyscallDetector::of(std::process::id()).unwrap();
-        let here = code_of_our_own_is_not_the_kernels as fn() as usize as u64;
+        let here = own_code_is_not_in_the_kernel as fn() as usize as u64;
         assert!(!standing.in_kernel(here) && !standing.in_kernel(8));
     }
 }

@@ -1,7 +1,7 @@
-//! Where processors were when they worked for the store: so many looks a second at each.
+//! Samples processors while they work for the store, at a fixed frequency.
 //!
-//! A look at a processor in the kernel is the kernel's time, any other the program's. Each look stands
-//! for the time since the last one; where looks were lost, for as much more.
+//! A sample in the kernel counts as kernel time, any other as user time. Each sample represents the time
+//! since the previous one, and more if samples were lost.
 
 use super::event_source::{Kind, Source};
 use super::events::Reach;
@@ -18,24 +18,24 @@ use syncline_profile::{Account, Metric, Precision, ProfileBuilder};
 
 const COLLECTOR: &str = "cpu by perf events";
 const METRICS: [Metric; 2] = [Metric::CpuUser, Metric::CpuKernel];
-/// From the best way to look to the last: whom events reach, and whether the kernel's side is seen.
+/// The ways to sample, best first: the reach of the events, and whether the kernel's side is visible.
 const WAYS: [(Reach, bool); 3] =
     [(Reach::Machine, true), (Reach::Tasks, true), (Reach::Tasks, false)];
 
 #[derive(Debug)]
 struct Cpu {
     sampler: Sampler,
-    looks: Looks,
+    sampling: Sampling,
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Looks {
+struct Sampling {
     per_s: u32,
     period: u64,
     with_kernel: bool,
 }
 
-/// Opens the best way to look that this user has.
+/// Opens the best way to sample that this user may use.
 pub(crate) fn open(subject: &Subject, options: &ProfilerOptions) -> Opened {
     let source = Source::clock(options.looks_per_s);
     let mut last = None;
@@ -50,7 +50,11 @@ pub(crate) fn open(subject: &Subject, options: &ProfilerOptions) -> Opened {
             Ok(sampler) => {
                 return Ok(Box::new(Cpu {
                     sampler,
-                    looks: Looks { per_s: options.looks_per_s, period: source.period, with_kernel },
+                    sampling: Sampling {
+                        per_s: options.looks_per_s,
+                        period: source.period,
+                        with_kernel,
+                    },
                 }));
             }
             Err(error) => {
@@ -77,7 +81,7 @@ fn refused(why: &str) -> Vec<Account> {
     METRICS.map(account).to_vec()
 }
 
-impl Looks {
+impl Sampling {
     fn put(self, mut outcome: SamplerOutput, profile: &mut ProfileBuilder) {
         let weight = self.period as f64 * outcome.scale(Kind::Clock);
         outcome.put(profile, |seen| match seen.detail {
@@ -122,7 +126,7 @@ impl Collector for Cpu {
 
     fn hand_over(self: Box<Self>, profile: &mut ProfileBuilder) {
         match self.sampler.finish() {
-            Ok(outcome) => self.looks.put(outcome, profile),
+            Ok(outcome) => self.sampling.put(outcome, profile),
             Err(why) => {
                 for account in refused(&why) {
                     profile.account(account);

@@ -1,8 +1,8 @@
-//! What is sampled, and what each sample brings with it.
+//! The sampled events, and the contents of a sample.
 //!
-//! Every sample holds, in this order: the event's number, the instruction pointer, process and thread,
-//! the kernel's chain of return addresses and the one by frame pointers, of a tracepoint its own bytes,
-//! the user's registers, and a copy of the top of the user's stack.
+//! Every sample holds, in this order: the event's id, the instruction pointer, process and thread, the
+//! kernel's call chain and the one by frame pointers, a tracepoint's own bytes, the user registers, and a
+//! copy of the top of the user stack.
 
 use super::registers;
 use perf_event_open_sys::bindings::{
@@ -12,14 +12,14 @@ use perf_event_open_sys::bindings::{
 };
 use syncline_host::tracepoint;
 
-/// How much of the stack is copied: enough to climb out of libc, which has no frame pointers. More
-/// hardly finds more, since frame pointers lead on from there.
+/// The copied bytes of the stack: enough to unwind out of libc, which has no frame pointers. More would gain
+/// little, since frame pointers continue from there.
 const STACK_BYTES: u32 = 1024;
 
-/// What is sampled.
+/// The kinds of sampled events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(super) enum Kind {
-    /// Processors at work, by the clock.
+    /// Processors at work, by the CPU clock.
     Clock,
     /// System calls.
     Call,
@@ -29,32 +29,32 @@ pub(super) enum Kind {
     Switch,
 }
 
-/// One thing to sample.
+/// An event to sample.
 #[derive(Clone, Debug)]
 pub(super) struct Source {
     pub kind: Kind,
-    /// One sample for so many nanoseconds of the clock, or for so many events.
+    /// One sample per this many nanoseconds of the clock, or events.
     pub period: u64,
     /// The number of the tracepoint.
     tracepoint: Option<u64>,
-    /// Which events count.
+    /// Selects the events that count.
     pub filter: Option<String>,
 }
 
 impl Source {
-    /// Processors at work, so many times a second.
+    /// Samples processors at work at this frequency.
     pub(super) fn clock(looks_per_s: u32) -> Source {
         let period = syncline_instrument::clock::SECOND / u64::from(looks_per_s.max(1));
         Source { kind: Kind::Clock, period, tracepoint: None, filter: None }
     }
 
-    /// Every `period`th pass of a tracepoint; the error is a sentence.
+    /// Samples every `period`th pass of a tracepoint; the error is a sentence.
     pub(super) fn tracepoint(kind: Kind, name: &str, period: u64) -> Result<Source, String> {
         Ok(Source { kind, period, tracepoint: Some(tracepoint::number(name)?), filter: None })
     }
 
-    /// The event that samples it; `with_kernel` if also what the kernel does is to be seen, `watermark`
-    /// bytes in the ring at which the reader is woken.
+    /// The attributes of its perf event: `with_kernel` includes the kernel's side, and the reader is woken
+    /// when the ring holds `watermark` bytes.
     pub(super) fn attributes(&self, with_kernel: bool, watermark: u32) -> perf_event_attr {
         let sampled = PERF_SAMPLE_IDENTIFIER
             | PERF_SAMPLE_IP
@@ -62,7 +62,7 @@ impl Source {
             | PERF_SAMPLE_CALLCHAIN
             | PERF_SAMPLE_REGS_USER
             | PERF_SAMPLE_STACK_USER;
-        // Without the period in it: with it, the kernel samples every pass of a tracepoint.
+        // The period is not in the sample: with it, the kernel samples every pass of a tracepoint.
         let mut attributes = perf_event_attr {
             type_: PERF_TYPE_SOFTWARE,
             config: PERF_COUNT_SW_CPU_CLOCK.into(),
@@ -87,7 +87,7 @@ impl Source {
         }
         attributes.set_watermark(1);
         attributes.__bindgen_anon_2.wakeup_watermark = watermark;
-        // What keeps address spaces and families current comes with the samples of the clock.
+        // Records that keep address spaces and the process tree current come with the clock's samples.
         attributes.set_mmap(1);
         attributes.set_mmap2(1);
         attributes.set_comm(1);
@@ -96,7 +96,7 @@ impl Source {
         attributes
     }
 
-    /// True if its samples bring bytes of their own.
+    /// True if its samples include the tracepoint's own bytes.
     pub(super) fn has_raw(kind: Kind) -> bool {
         kind != Kind::Clock
     }

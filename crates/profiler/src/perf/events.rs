@@ -1,4 +1,4 @@
-//! The open events of a sampler, one ring for each processor.
+//! The open perf events of a sampler, with one ring per processor.
 
 use super::event_source::{Kind, Source};
 use crate::sampler_threads::is_sampler_thread;
@@ -11,21 +11,20 @@ use syncline_host::{
     PerfEvent, PerfRingBuffer, Process, online_cpus, process_tree, task_is_gone, threads,
 };
 
-/// Pages of a ring for the clock: what a processor writes in seconds, and no more than an ordinary user
+/// Pages of a ring for the clock: seconds of one processor's samples, within the memory that an ordinary user
 /// may lock by default.
 const PAGES: usize = 128;
-/// For tracepoints: what a processor writes in a tenth of a second that does nothing but call the
-/// system.
+/// Pages of a ring for tracepoints: a tenth of a second of one processor that only makes system calls.
 const PAGES_OF_TRACEPOINTS: usize = 512;
 /// The reader is woken when a quarter of the ring is full.
 const WATERMARK: u32 = 128 * 1024;
 
-/// Whom events reach.
+/// The processes that events cover.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Reach {
-    /// Everybody.
+    /// All processes on the machine.
     Machine,
-    /// The store's threads, and what they start from now on.
+    /// The store's threads, and those they start from now on.
     Tasks,
 }
 
@@ -33,14 +32,14 @@ pub(super) enum Reach {
 #[derive(Debug)]
 pub(super) struct Events {
     all: Vec<(Kind, PerfEvent)>,
-    /// By the number that samples give.
+    /// By the event id in samples.
     kinds: HashMap<u64, Kind>,
-    /// The events whose rings those of their processors are.
+    /// The indices of the events that own the rings, one per processor.
     owners: Vec<usize>,
 }
 
 impl Events {
-    /// Opens the sources, disabled, and their rings.
+    /// Opens the events, disabled, and their rings.
     pub(super) fn open(
         subject: &Subject,
         sources: &[Source],
@@ -87,28 +86,28 @@ impl Events {
         Ok((opened, rings))
     }
 
-    /// Begins.
+    /// Starts sampling.
     pub(super) fn enable(&self) -> io::Result<()> {
         self.all.iter().try_for_each(|(_, event)| event.enable())
     }
 
-    /// Ends.
+    /// Stops sampling.
     pub(super) fn disable(&self) -> io::Result<()> {
         self.all.iter().try_for_each(|(_, event)| event.disable())
     }
 
-    /// What an event samples.
+    /// The kind of an event.
     pub(super) fn kind(&self, number: u64) -> Option<Kind> {
         self.kinds.get(&number).copied()
     }
 
-    /// How many events of a kind there were so far, or nanoseconds, sampled or not.
+    /// The number of events of a kind so far, or nanoseconds, sampled or not.
     pub(super) fn count(&self, kind: Kind) -> io::Result<u64> {
         let of_kind = self.all.iter().filter(|(of, _)| *of == kind);
         of_kind.map(|(_, event)| event.read()).sum()
     }
 
-    /// The events that wake the reader.
+    /// The events whose rings wake the reader.
     pub(super) fn waking(&self) -> impl Iterator<Item = &PerfEvent> {
         self.owners.iter().map(|owner| &self.all[*owner].1)
     }

@@ -1,16 +1,16 @@
-//! Samples of threads, with their stacks, by the kernel's perf events.
+//! Samples threads with their stacks, by the kernel's perf events.
 //!
-//! Every look brings the kernel's own chain, the chain by frame pointers, and a copy of the registers
-//! and of the top of the stack. A thread of its own takes the looks out of the kernel's rings, a few
-//! times a second, and climbs each stack at once, while the process is still there; it names nothing.
-//! Names come at hand-over.
+//! Every sample includes the kernel's call chain, the call chain by frame pointers, and a copy of the
+//! registers and the top of the stack. A separate thread takes the samples out of the kernel's rings a few
+//! times per second and unwinds each stack at once, while the process still exists. Addresses are named
+//! later, at hand-over.
 //!
-//! What follows processes and climbs stacks serves other collectors too: [`ProcessTracker`],
-//! [`StackUnwinder`] and [`join`] take any copy of registers and of the top of a stack.
+//! Other collectors also use the code that follows processes and unwinds stacks: [`ProcessTracker`],
+//! [`StackUnwinder`] and [`join`] accept any copy of registers and of the top of a stack.
 //!
-//! Where it may, it looks at the whole machine and leaves out what is not the store's: that costs the
-//! store nothing at a switch of threads. Otherwise each thread of the store has its events, which what
-//! it starts inherits; and where the kernel does not let its own side be seen, the program's is.
+//! If permitted, it samples the whole machine and ignores unrelated processes, which adds no cost to the
+//! store's thread switches. Otherwise each thread of the store has its own events, which the threads and
+//! processes it starts inherit; and if the kernel hides its own side, only the program's is sampled.
 
 mod call_chain;
 mod cpu_sampler;

@@ -1,12 +1,11 @@
-//! The processes that are looked at: which they are, what they have mapped, what their threads are
-//! called.
+//! Tracks the observed processes: their numbers, their mappings, and the names of their threads.
 //!
-//! A process belongs to it from the start, or because one that does has forked it. A child has its
-//! parent's memory until it maps something itself; then its mappings are read anew when it is next
-//! sampled, also if its mapping is told before its fork: each processor tells for itself. Whoever is not
-//! told of new mappings (nobody is before the window begins, and BPF's programs never are) reads them anew
-//! when the window begins, and when a stack leads out of what is known: a virtual machine for Java maps more
-//! memory as it compiles more. What has ended is kept, since its samples are named later.
+//! A process is tracked from the start, or because a tracked process forked it. A child has its parent's
+//! memory until it maps something itself; then its mappings are read again at its next sample, even if its
+//! mapping is reported before its fork, since each processor reports independently. A caller that receives no
+//! new mappings (before the window begins none are reported, and BPF programs never report them) reads them
+//! again when the window begins, and when a stack leads outside known code: a Java virtual machine maps more
+//! memory as it compiles. Processes that have ended are kept, since their samples are named later.
 
 use super::unwinder::Tables;
 use crate::sampler_threads::is_sampler_thread;
@@ -17,39 +16,39 @@ use std::path::Path;
 use syncline_host::{Process, process_tree};
 use syncline_instrument::{Nanos, clock};
 
-/// Stray addresses are common where programs keep no frame pointers: no process is read anew for one more
-/// often than that.
+/// Unknown addresses are common in programs without frame pointers, so they cause a process to be read again
+/// at most once in this time.
 const STRAYS_APART: Nanos = clock::SECOND;
 
-/// The followed processes.
+/// The tracked processes.
 #[derive(Debug)]
 pub(crate) struct ProcessTracker {
     process: Process,
-    /// Those that belong.
-    family: HashSet<u32>,
+    /// The numbers of the tracked processes.
+    tracked: HashSet<u32>,
     memories: HashMap<u32, Memory>,
-    /// Those that have mapped something and are nobody's child so far, until they end.
+    /// Processes that have mapped something and have no known parent so far, until they end.
     early: HashSet<u32>,
     pub symbols: Symbols,
     pub threads: ThreadNames,
 }
 
-/// What a process has mapped.
+/// The mapped memory of a process.
 #[derive(Clone, Debug)]
 pub(crate) struct Memory {
     pub space: AddressSpace,
     pub tables: Tables,
-    /// It has mapped something since it was read.
+    /// It has mapped something since it was last read.
     stale: bool,
     read: Nanos,
 }
 
 impl ProcessTracker {
-    /// Finds those that are there.
+    /// Finds the existing processes.
     pub(crate) fn new(subject: &Subject) -> ProcessTracker {
         let mut followed = ProcessTracker {
             process: subject.process,
-            family: HashSet::from([subject.pid()]),
+            tracked: HashSet::from([subject.pid()]),
             memories: HashMap::new(),
             early: HashSet::new(),
             symbols: subject.symbols.clone(),
@@ -59,32 +58,32 @@ impl ProcessTracker {
         followed
     }
 
-    /// Finds processes that were forked while nothing was recorded, and reads anew what all have mapped,
-    /// so that it need not be done while they work.
+    /// Finds processes that were forked without a record, and reads all mappings again, so that this need not
+    /// happen during the window.
     pub(crate) fn refresh_mappings(&mut self) {
         if let Process::Other(pid) = self.process {
-            self.family.extend(process_tree(pid, Path::new("/")));
+            self.tracked.extend(process_tree(pid, Path::new("/")));
         }
-        let mut family: Vec<u32> = self.family.iter().copied().collect();
-        family.sort_unstable();
-        for pid in family {
+        let mut tracked: Vec<u32> = self.tracked.iter().copied().collect();
+        tracked.sort_unstable();
+        for pid in tracked {
             self.mapped(pid);
             self.memory(pid);
         }
     }
 
-    /// True if a sample of this thread counts: one of theirs that does not itself look.
+    /// True if a sample of this thread counts: a thread of a tracked process, but not of the profiler.
     pub(crate) fn includes(&self, pid: u32, tid: u32) -> bool {
-        self.family.contains(&pid) && !is_sampler_thread(tid)
+        self.tracked.contains(&pid) && !is_sampler_thread(tid)
     }
 
-    /// A process or a thread was started.
+    /// Reports that a process or thread was started.
     pub(crate) fn forked(&mut self, pid: u32, parent: u32) {
         let is_ours = self.process == Process::Ours;
-        if pid == parent || is_ours || !self.family.contains(&parent) {
+        if pid == parent || is_ours || !self.tracked.contains(&parent) {
             return;
         }
-        self.family.insert(pid);
+        self.tracked.insert(pid);
         let has_mapped = self.early.remove(&pid);
         if let Some(memory) = self.memories.get(&parent) {
             let mut memory = memory.clone();
@@ -94,33 +93,33 @@ impl ProcessTracker {
         }
     }
 
-    /// A process has mapped code.
+    /// Reports that a process has mapped code.
     pub(crate) fn mapped(&mut self, pid: u32) {
         if let Some(memory) = self.memories.get_mut(&pid) {
             memory.stale = true;
         }
-        if !self.family.contains(&pid) {
+        if !self.tracked.contains(&pid) {
             self.early.insert(pid);
         }
         self.threads.changed(pid);
     }
 
-    /// A stack of a process led to where it has no code, as far as is known.
+    /// Reports that a stack of a process led outside its known code.
     pub(crate) fn strayed(&mut self, pid: u32) {
         if let Some(memory) = self.memories.get_mut(&pid) {
             memory.stale |= clock::now().saturating_sub(memory.read) > STRAYS_APART;
         }
     }
 
-    /// A process has ended: another may get its number.
+    /// Reports that a process has ended; its number may be reused.
     pub(crate) fn ended(&mut self, pid: u32) {
         self.early.remove(&pid);
         if pid != self.pid() {
-            self.family.remove(&pid);
+            self.tracked.remove(&pid);
         }
     }
 
-    /// What a process has mapped; none if it ended before it was ever looked at.
+    /// The mapped memory of a process; none if it ended before it was first read.
     pub(crate) fn memory(&mut self, pid: u32) -> Option<&Memory> {
         let known = self.memories.get(&pid);
         if known.is_none_or(|memory| memory.stale)
@@ -137,12 +136,12 @@ impl ProcessTracker {
         self.memories.get(&pid)
     }
 
-    /// A thread was sampled: its name is taken while it lives.
-    pub(crate) fn met(&mut self, pid: u32, tid: u32) {
-        self.threads.met(pid, tid);
+    /// Reports that a thread was sampled: its name is read while it exists.
+    pub(crate) fn note_thread(&mut self, pid: u32, tid: u32) {
+        self.threads.note_thread(pid, tid);
     }
 
-    /// The tables of a process with the same mappings, as forked children have them, or new ones.
+    /// The unwind tables of a process with the same mappings, as forked children have them, or new ones.
     fn shared_tables(&mut self, space: &AddressSpace) -> Tables {
         let mut memories = self.memories.values();
         if let Some(memory) = memories.find(|memory| memory.space.is_same(space)) {
@@ -186,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mapping_that_is_told_before_its_fork_is_known() {
+    fn a_mapping_reported_before_its_fork_is_known() {
         let (parent, child) = (Sleeper::start(), Sleeper::start());
         let (parent, pid) = (parent.0.id(), child.0.id());
         let mut followed = ProcessTracker::new(&Subject::of(Process::Other(parent)));
@@ -195,12 +194,12 @@ mod tests {
             followed.memory(pid).unwrap().space.is_same(&now)
         };
         followed.forked(pid, parent);
-        assert!(!knows(&mut followed), "its parent's, until it maps");
+        assert!(!knows(&mut followed), "it has its parent's memory until it maps something");
         followed.ended(pid);
         followed.mapped(pid);
         followed.forked(pid, parent);
         assert!(knows(&mut followed));
-        // Another that gets the number has its parent's again.
+        // A new process with the same number has its parent's memory again.
         followed.ended(pid);
         followed.mapped(pid);
         followed.ended(pid);
@@ -209,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_mapped_before_the_window_began_is_known_in_it() {
+    fn mappings_from_before_the_window_are_known_in_it() {
         let mut child = Command::new("sh")
             .args(["-c", "read go; exec sleep 60"])
             .stdin(Stdio::piped())
@@ -225,7 +224,7 @@ mod tests {
         }
         followed.strayed(pid);
         let known = followed.memory(pid).unwrap().space.is_same(&was);
-        assert!(known, "nobody was told of it, and it was read a moment ago");
+        assert!(known, "the mapping was read without a report");
         followed.refresh_mappings();
         let now = AddressSpace::of(pid).unwrap();
         let knows = followed.memory(pid).unwrap().space.is_same(&now);

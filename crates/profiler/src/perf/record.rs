@@ -1,8 +1,8 @@
-//! The records in a ring.
+//! Parses the records of a ring.
 //!
-//! A record opens with its type (4 bytes), marks (2) and length in bytes (2), the length counting these
-//! eight as well. All numbers are in the machine's byte order. What is shorter than its type says is
-//! left out, as are types that nobody here asks for.
+//! A record begins with its type (4 bytes), flags (2) and length in bytes (2), which includes these eight.
+//! Numbers are in the machine's byte order. Records that are shorter than their type requires are ignored,
+//! and so are types that this crate does not use.
 
 use super::event_source::{Kind, Source};
 use super::registers::{self, Registers};
@@ -12,7 +12,7 @@ use perf_event_open_sys::bindings::{
     PERF_RECORD_MMAP, PERF_RECORD_MMAP2, PERF_RECORD_SAMPLE,
 };
 
-/// Addresses of a chain from here on are marks: what follows is the kernel's, or the user's.
+/// Values of a call chain from here on are context marks: the kernel's or the user's addresses follow.
 const MARKS: u64 = -4095_i64 as u64;
 const KERNEL_FOLLOWS: u64 = -128_i64 as u64;
 const USER_FOLLOWS: u64 = -512_i64 as u64;
@@ -22,39 +22,39 @@ const ABI_64: u64 = 2;
 /// One record.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Record<'a> {
-    /// A look or an event.
+    /// A sample or an event.
     Sample(Sample<'a>),
-    /// A process started another, or a thread of its own, at a time of the kernel's.
+    /// A process started another process, or a thread of its own, at a time of the kernel's clock.
     Fork { pid: u32, parent: u32, at: u64 },
-    /// A thread ended; of a process it was the last, or will soon be, if both are the same.
+    /// A thread ended. Equal numbers mean the first thread of a process, which has ended or will soon.
     Exit { pid: u32, tid: u32 },
-    /// A process mapped code, or became another program.
+    /// A process mapped code, or executed another program.
     Mapped { pid: u32 },
-    /// So many samples of an event were dropped.
+    /// Samples of an event that were dropped.
     Lost { event: u64, samples: u64 },
 }
 
-/// A look at a thread.
+/// A sample of a thread.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Sample<'a> {
     pub kind: Kind,
-    /// True if the kernel worked when it was taken.
+    /// True if it was taken in the kernel.
     pub in_kernel: bool,
     pub pid: u32,
     pub tid: u32,
-    /// Addresses in the kernel, innermost first; all but the first are return addresses.
+    /// Addresses in the kernel, innermost first; all except the first are return addresses.
     pub kernel: Vec<u64>,
-    /// The chain by frame pointers, likewise.
+    /// The user's call chain by frame pointers, in the same form.
     pub user: Vec<u64>,
     /// The tracepoint's own bytes.
     pub raw: &'a [u8],
-    /// None if the thread has no user's side, or no 64-bit one.
+    /// None if the thread has no 64-bit user side.
     pub registers: Option<Registers>,
-    /// The top of the user's stack, from the stack pointer up.
+    /// The top of the user stack, from the stack pointer upwards.
     pub stack: &'a [u8],
 }
 
-/// The records in what was drained of a ring. `kind` knows the events by their numbers.
+/// The records in bytes drained from a ring. `kind` maps event ids.
 pub(super) fn records(
     mut bytes: &[u8],
     kind: impl Fn(u64) -> Option<Kind>,
@@ -65,7 +65,8 @@ pub(super) fn records(
             let kind_of_record = header.u32()?;
             let marks = u32::from(header.u16()?);
             let length = usize::from(header.u16()?);
-            // By the kernel's word no record is shorter than its header; without this, it might never end.
+            // The kernel writes no record shorter than its header; the `max` keeps corrupt bytes from
+            // looping.
             let (record, rest) = bytes.split_at_checked(length.max(8))?;
             bytes = rest;
             let body = Reader(&record[8..]);
@@ -150,7 +151,7 @@ fn sample<'a>(
     })
 }
 
-/// The kernel's chain and the user's.
+/// The kernel's call chain and the user's.
 fn chains(body: &mut Reader<'_>) -> Option<(Vec<u64>, Vec<u64>)> {
     let (mut kernel, mut user, mut other) = (Vec::new(), Vec::new(), Vec::new());
     let mut into = &mut other;
@@ -214,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sample_and_what_stands_around_it_are_read() {
+    fn a_sample_and_the_records_around_it_are_read() {
         let pair = |low: u64, high: u64| low | high << 32;
         let thread = pair(70, 71);
         let mut bytes = record(PERF_RECORD_FORK, 0, &[pair(80, 70), pair(80, 70), 1]);
@@ -250,7 +251,7 @@ mod tests {
                 random = random.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(99);
                 bytes.extend((random >> (random & 63)).to_le_bytes());
             }
-            // Half of them open as a record that is read.
+            // Half of them begin with the header of a known record.
             if let Some(first) = bytes.first_mut().filter(|_| round % 2 == 0) {
                 *first = PERF_RECORD_SAMPLE as u8;
             }

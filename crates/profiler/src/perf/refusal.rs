@@ -1,11 +1,11 @@
-//! Why the kernel lets nobody look, and what opens the way.
+//! Why the kernel refuses perf events, and how to permit them.
 
 use rustix::io::Errno;
 use std::io;
 use std::path::Path;
 use syncline_host::read_line;
 
-/// What a user needs who may not look at `what`, as a sentence.
+/// How to permit sampling `what`, as a sentence.
 pub(super) fn refusal(what: &str, error: &io::Error) -> String {
     let paranoid = read_line(Path::new("/proc/sys/kernel/perf_event_paranoid"));
     let level = paranoid.as_deref().and_then(|value| value.parse().ok());
@@ -13,11 +13,11 @@ pub(super) fn refusal(what: &str, error: &io::Error) -> String {
         .map_or_else(String::new, |value| format!(" (kernel.perf_event_paranoid is {value})"));
     match Errno::from_io_error(error) {
         Some(Errno::ACCESS | Errno::PERM) => format!(
-            "the kernel does not let this user see {what}{says}: run as root, or {}",
+            "the kernel does not let this user sample {what}{says}: run as root, or {}",
             way(level)
         ),
         Some(Errno::MFILE) => format!(
-            "{what} takes a file for each thread and processor, more than this process may open: \
+            "sampling {what} requires a file for each thread and processor, more than this process may open: \
              raise the limit by ulimit -n, or run as root"
         ),
         _ => format!("{what} cannot be sampled: {error}{says}"),
@@ -26,21 +26,21 @@ pub(super) fn refusal(what: &str, error: &io::Error) -> String {
 
 fn way(level: Option<i32>) -> &'static str {
     match level {
-        // From 3 on, which some distributions have, ordinary users see nothing at all.
+        // With values from 3 on, which some distributions set, ordinary users may not use perf events at all.
         Some(3..) => {
-            "as the user whose processes they are, after root has run: sysctl \
+            "as the user of those processes, after root has run: sysctl \
              kernel.perf_event_paranoid=2"
         }
         _ => "as root: sysctl kernel.perf_event_paranoid=-1",
     }
 }
 
-/// Why the kernel's side of a process cannot be seen, though the program's can.
+/// Why the kernel's side of a process is hidden, although the program's is visible.
 pub(super) fn kernel_hidden() -> String {
     let value = read_line(Path::new("/proc/sys/kernel/perf_event_paranoid"));
     let value = value.as_deref().unwrap_or("unknown");
     format!(
-        "the kernel hides its own side from this user (kernel.perf_event_paranoid is {value}): run as \
+        "the kernel hides its own stacks from this user (kernel.perf_event_paranoid is {value}): run as \
          root, or as root: sysctl kernel.perf_event_paranoid=1"
     )
 }
@@ -51,7 +51,7 @@ mod tests {
     use rustix::io::Errno;
 
     #[test]
-    fn a_refusal_says_what_opens_the_way() {
+    fn a_refusal_says_how_to_permit_it() {
         let denied = refusal("processors at work", &Errno::ACCESS.into());
         assert!(denied.contains("processors at work") && denied.contains("root"), "{denied}");
         let full = refusal("processors at work", &Errno::MFILE.into());

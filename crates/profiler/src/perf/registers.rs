@@ -1,6 +1,6 @@
-//! The three registers of a user's thread from which its stack is climbed.
+//! The user registers from which a thread's stack is unwound.
 //!
-//! The kernel gives registers by the bits of a mask, lowest first; the numbers are those of its
+//! The kernel stores registers in the order of the bits of a mask, lowest first; the numbers are those of its
 //! `asm/perf_regs.h`.
 
 /// The registers of a thread outside the kernel.
@@ -10,9 +10,9 @@ pub(crate) struct Registers {
     pub instruction: u64,
     /// The top of the stack.
     pub stack: u64,
-    /// The frame pointer, where the code keeps one.
+    /// The frame pointer, if the code keeps one.
     pub frame: u64,
-    /// The return address, where a register holds it.
+    /// The return address, if a register holds it.
     pub link: u64,
 }
 

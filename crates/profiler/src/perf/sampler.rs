@@ -1,9 +1,9 @@
-//! The thread that takes samples out of the rings and climbs their stacks.
+//! The thread that takes samples out of the rings and unwinds their stacks.
 //!
-//! It reads what the followed processes have mapped when it is made, waits for the begin, then sleeps
-//! until a ring is a quarter full or a tenth of a second has passed. Each time it first takes what was
-//! written from all rings, so that the kernel may write on, then learns of forks and mappings, and then
-//! climbs. It ends when it is told to and the rings are empty.
+//! It first reads the mappings of the tracked processes, waits for the start, and then sleeps until a ring is
+//! a quarter full or a tenth of a second has passed. Each time it drains all rings, so that the kernel can
+//! continue to write, then processes forks and mappings, and then unwinds. It ends on request, once the rings
+//! are empty.
 
 use super::call_chain::join;
 use super::event_source::{Kind, Source};
@@ -26,10 +26,10 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::{self, JoinHandle};
 use syncline_host::PerfRingBuffer;
 
-/// The longest sleep: a process that starts and ends in between is not seen.
+/// The longest sleep: a process that starts and ends in between is missed.
 const POLL_INTERVAL: Timespec = Timespec { tv_sec: 0, tv_nsec: 100_000_000 };
 
-const GONE: &str = "the sampling thread ended before it was told to, by an error of its own";
+const GONE: &str = "the sampling thread panicked";
 
 /// A sampler, which runs until it is finished or dropped.
 #[derive(Debug)]
@@ -40,7 +40,7 @@ pub(super) struct Sampler {
     thread: JoinHandle<Option<SamplerOutput>>,
 }
 
-/// Ends the thread also when a sampler is dropped on the way.
+/// Ends the thread even if a sampler is dropped early.
 #[derive(Debug)]
 struct Ending(Arc<Shared>);
 
@@ -48,23 +48,23 @@ struct Ending(Arc<Shared>);
 struct Shared {
     events: Events,
     ending: AtomicBool,
-    /// Wakes the thread when it is to end.
+    /// Wakes the thread to end it.
     wake: OwnedFd,
-    /// Where fields stand that tracepoints bring.
+    /// The offsets of tracepoint fields.
     fields: Fields,
 }
 
-/// Where fields of tracepoints stand in their bytes.
+/// The offsets of fields in the bytes of tracepoints.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Fields {
     /// The number of a system call.
     pub call: usize,
-    /// In which state a thread left its processor.
+    /// The state in which a thread left its processor.
     pub state: usize,
 }
 
 impl Sampler {
-    /// Opens the sources and makes the thread; nothing is sampled yet.
+    /// Opens the events and starts the thread, without sampling yet.
     pub(super) fn open(
         subject: &Subject,
         sources: &[Source],
@@ -72,15 +72,15 @@ impl Sampler {
         with_kernel: bool,
         fields: Fields,
     ) -> io::Result<Sampler> {
-        // The thread is there before the events are, so that they do not reach it.
+        // The thread is started before the events are opened, so that they do not cover it.
         let (hand, setup) = channel();
         let (begin, begun) = channel();
         let (is_there, there) = channel();
         let (is_ready, ready) = channel();
         let followed = subject.clone();
         let body = move || {
-            let _looking = SamplerThread::here();
-            // Whoever waits may have gone; then nothing begins.
+            let _mark = SamplerThread::here();
+            // If the receiver is gone, nothing starts.
             is_there.send(()).ok()?;
             let (shared, rings): (Arc<Shared>, Vec<PerfRingBuffer>) = setup.recv().ok()?;
             let mut work = Work::new(&shared, &followed);
@@ -105,13 +105,13 @@ impl Sampler {
         Ok(Sampler { shared: Ending(shared), begin, ready, thread })
     }
 
-    /// Waits until the tables of all programs are read.
+    /// Waits until the unwind tables of all programs are read.
     pub(super) fn prepare(&self) -> Result<(), String> {
         let ready = self.ready.recv();
         ready.map_err(|_gone| GONE.to_owned())
     }
 
-    /// Begins to sample.
+    /// Starts sampling.
     pub(super) fn start(&self) -> Result<(), String> {
         let begun = self.begin.send(());
         begun.map_err(|_gone| GONE.to_owned())?;
@@ -119,7 +119,7 @@ impl Sampler {
         enabled.map_err(|error| format!("sampling cannot begin: {error}"))
     }
 
-    /// Ends sampling.
+    /// Stops sampling.
     pub(super) fn stop(&self) -> Result<(), String> {
         let disabled = self.shared.0.events.disable();
         disabled.map_err(|error| format!("sampling cannot end: {error}"))?;
@@ -127,12 +127,12 @@ impl Sampler {
         Ok(())
     }
 
-    /// How many events of a kind there were while it sampled, sampled or not.
+    /// The number of events of a kind while it sampled, sampled or not.
     pub(super) fn count(&self, kind: Kind) -> Option<u64> {
         self.shared.0.events.count(kind).ok()
     }
 
-    /// What was seen; the error is a sentence.
+    /// The samples; the error is a sentence.
     pub(super) fn finish(self) -> Result<SamplerOutput, String> {
         drop(self.shared);
         drop(self.begin);
@@ -151,7 +151,7 @@ impl Shared {
     fn end(&self) {
         self.ending.store(true, Ordering::Release);
         let written = rustix::io::write(&self.wake, &1_u64.to_le_bytes());
-        // Only a counter that is full refuses, and then the thread is awake.
+        // Only a full counter refuses the write, and then the thread is awake.
         debug_assert!(written.is_ok(), "{written:?}");
     }
 }
@@ -159,10 +159,10 @@ impl Shared {
 struct Work<'a> {
     shared: &'a Shared,
     followed: ProcessTracker,
-    climber: StackUnwinder,
+    unwinder: StackUnwinder,
     stacks: Stacks,
     lost: BTreeMap<Kind, u64>,
-    foreign: BTreeMap<Kind, u64>,
+    unrelated: BTreeMap<Kind, u64>,
 }
 
 impl<'a> Work<'a> {
@@ -170,10 +170,10 @@ impl<'a> Work<'a> {
         Work {
             shared,
             followed: ProcessTracker::new(subject),
-            climber: StackUnwinder::new(),
+            unwinder: StackUnwinder::new(),
             stacks: Stacks::default(),
             lost: BTreeMap::new(),
-            foreign: BTreeMap::new(),
+            unrelated: BTreeMap::new(),
         }
     }
 
@@ -181,7 +181,7 @@ impl<'a> Work<'a> {
         let mut waking: Vec<_> = self.shared.events.waking().map(AsFd::as_fd).collect();
         let mut drained: Vec<Vec<u8>> = rings.iter().map(|_| Vec::new()).collect();
         loop {
-            // Read before the rings are: what was written before the end is then still taken.
+            // Read before the rings: everything written before the end is then still taken.
             let ending = self.shared.ending.load(Ordering::Acquire);
             for (ring, bytes) in rings.iter_mut().zip(&mut drained) {
                 bytes.clear();
@@ -195,9 +195,9 @@ impl<'a> Work<'a> {
                 .chain(waking.iter().copied())
                 .map(|file| PollFd::from_borrowed_fd(file, PollFlags::IN))
                 .collect();
-            // An interrupted wait is one that ended early.
+            // An interrupted wait ends early, which is harmless.
             if poll(&mut waited, Some(&POLL_INTERVAL)).is_ok() {
-                // The event of a thread that has ended would wake for ever, though its ring serves on.
+                // The event of an ended thread would wake forever, although its ring is still in use.
                 let mut hung_up = waited[1..].iter().map(|file| {
                     let hung_up = PollFlags::HUP | PollFlags::ERR | PollFlags::NVAL;
                     file.revents().intersects(hung_up)
@@ -214,7 +214,7 @@ impl<'a> Work<'a> {
             rings.flat_map(|bytes| records(bytes, |event| shared.events.kind(event)))
         };
         let mut forks: Vec<_> = all().filter_map(|record| fork(&record)).collect();
-        // Each processor tells for itself: a child's child may be told before the child.
+        // Each processor reports independently: a grandchild may be reported before the child.
         forks.sort_unstable();
         for (_, pid, parent) in forks {
             self.followed.forked(pid, parent);
@@ -247,17 +247,17 @@ impl<'a> Work<'a> {
     fn sample(&mut self, sample: &Sample<'_>) {
         let Sample { kind, pid, tid, .. } = *sample;
         if !self.followed.includes(pid, tid) {
-            *self.foreign.entry(kind).or_default() += 1;
+            *self.unrelated.entry(kind).or_default() += 1;
             return;
         }
         let Some(detail) = self.detail(sample) else {
             return;
         };
-        self.followed.met(pid, tid);
+        self.followed.note_thread(pid, tid);
         let mut places: Vec<CodeLocation> =
             lookups(&sample.kernel).map(CodeLocation::Kernel).collect();
         if let Some(memory) = self.followed.memory(pid) {
-            let user = user(&mut self.climber, memory, sample);
+            let user = user(&mut self.unwinder, memory, sample);
             places.extend(lookups(&user).map(|address| memory.space.place(address)));
         }
         let stack = self.stacks.number(places);
@@ -283,12 +283,12 @@ impl<'a> Work<'a> {
             symbols: self.followed.symbols,
             threads: self.followed.threads,
             lost: self.lost,
-            foreign: self.foreign,
+            unrelated: self.unrelated,
         }
     }
 }
 
-/// When a process or a thread was started, which, and by whom, if a record says so.
+/// The time, number and parent of a started process or thread, if a record is of that type.
 fn fork(record: &Record<'_>) -> Option<(u64, u32, u32)> {
     match *record {
         Record::Fork { pid, parent, at } => Some((at, pid, parent)),
@@ -296,7 +296,7 @@ fn fork(record: &Record<'_>) -> Option<(u64, u32, u32)> {
     }
 }
 
-/// The state in which `sched_switch` says that a thread was taken off its processor.
+/// The state in which `sched_switch` reports a preempted thread.
 const PREEMPTED: i64 = 0x100;
 
 #[allow(clippy::host_endian_bytes, reason = "the kernel writes in the machine's order")]
@@ -305,18 +305,18 @@ fn number_at(raw: &[u8], offset: usize) -> Option<i64> {
     Some(i64::from_ne_bytes(*bytes))
 }
 
-/// A stack's addresses on the user's side.
-fn user(climber: &mut StackUnwinder, memory: &Memory, sample: &Sample<'_>) -> Vec<u64> {
+/// A stack's user addresses.
+fn user(unwinder: &mut StackUnwinder, memory: &Memory, sample: &Sample<'_>) -> Vec<u64> {
     let Some(registers) = sample.registers else {
         return sample.user.clone();
     };
-    let climb = climber.climb(&memory.tables, &memory.space, registers, sample.stack);
+    let unwound = unwinder.unwind(&memory.tables, &memory.space, registers, sample.stack);
     let copy = Copy { begin: registers.stack, bytes: sample.stack };
     let is_code = |address| memory.space.holds(address);
-    join(climb, &sample.user, registers.frame, copy, is_code)
+    join(unwound, &sample.user, registers.frame, copy, is_code)
 }
 
-/// Where to look addresses up: a return address may stand behind the end of the function that called.
+/// The addresses to look up: a return address may be one past the end of the calling function.
 fn lookups(addresses: &[u64]) -> impl Iterator<Item = u64> {
     let callers = addresses.iter().skip(1).map(|address| address.wrapping_sub(1));
     addresses.first().copied().into_iter().chain(callers)

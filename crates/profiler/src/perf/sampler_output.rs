@@ -1,4 +1,4 @@
-//! What a sampler has seen, and its way into a profile.
+//! The output of a sampler, and its conversion to a profile.
 
 use super::event_source::Kind;
 use super::stack_counts::{StackSample, Stacks};
@@ -6,36 +6,36 @@ use crate::symbols::{Symbols, ThreadNames};
 use std::collections::{BTreeMap, HashMap};
 use syncline_profile::{Metric, ProfileBuilder};
 
-/// What a sampler has seen.
+/// The output of a sampler.
 #[derive(Debug)]
 pub(super) struct SamplerOutput {
     pub stacks: Stacks,
     pub symbols: Symbols,
     pub threads: ThreadNames,
-    /// Samples that were dropped, by kind.
+    /// Dropped samples, by kind.
     pub lost: BTreeMap<Kind, u64>,
-    /// Samples of others, by kind.
-    pub foreign: BTreeMap<Kind, u64>,
+    /// Samples of unrelated processes, by kind.
+    pub unrelated: BTreeMap<Kind, u64>,
 }
 
 impl SamplerOutput {
-    /// Samples of a kind that were dropped.
+    /// The number of dropped samples of a kind.
     pub(super) fn lost(&self, kind: Kind) -> u64 {
         self.lost.get(&kind).copied().unwrap_or(0)
     }
 
-    /// By how much a sample of a kind counts for more than itself because others were dropped. Those
-    /// may have been anybody's, so that they are spread over everybody's.
+    /// The factor by which a sample of a kind is scaled up for dropped samples. Those may have been of any
+    /// process, so they are distributed over all.
     pub(super) fn scale(&self, kind: Kind) -> f64 {
-        let foreign = self.foreign.get(&kind).copied().unwrap_or(0);
-        let taken = self.stacks.samples(kind) + foreign;
+        let unrelated = self.unrelated.get(&kind).copied().unwrap_or(0);
+        let taken = self.stacks.samples(kind) + unrelated;
         if taken == 0 {
             return 1.0;
         }
         (taken + self.lost(kind)) as f64 / taken as f64
     }
 
-    /// Puts what was seen into a profile: each sample at the metric and weight that `worth` gives it.
+    /// Adds all samples to a profile: each with the metric and weight that `worth` returns.
     pub(super) fn put(
         &mut self,
         profile: &mut ProfileBuilder,

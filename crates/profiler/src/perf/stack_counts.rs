@@ -1,15 +1,15 @@
-//! What a sampler has seen: how often each thread was at each stack.
+//! The number of samples of each thread at each stack.
 
 use super::event_source::Kind;
 use crate::symbols::CodeLocation;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-/// A stack, each once.
+/// The number of a distinct stack.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(super) struct StackNumber(u32);
 
-/// What is counted apart.
+/// The key of a count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(super) struct StackSample {
     pub kind: Kind,
@@ -19,20 +19,20 @@ pub(super) struct StackSample {
     pub stack: StackNumber,
 }
 
-/// What a sample says beside its stack.
+/// What a sample contains besides its stack.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(super) enum Detail {
-    /// The program worked.
+    /// The program was running.
     User,
-    /// The kernel worked for it.
+    /// The kernel was running for it.
     Kernel,
     /// The number of a system call.
     Call(i64),
-    /// The thread left because it had to wait, or was taken off.
+    /// A thread left its processor: true if it had to wait, false if it was preempted.
     Voluntary(bool),
 }
 
-/// Counts of samples by stack.
+/// The counts of samples by stack.
 #[derive(Debug, Default)]
 pub(super) struct Stacks {
     all: Vec<Arc<[CodeLocation]>>,
@@ -53,23 +53,23 @@ impl Stacks {
         StackNumber(number)
     }
 
-    /// One sample more.
+    /// Adds a sample.
     pub(super) fn add(&mut self, seen: StackSample) {
         *self.counts.entry(seen).or_default() += 1;
     }
 
-    /// Everything that was seen, and how often.
+    /// All keys with their counts.
     pub(super) fn counts(&self) -> impl Iterator<Item = (StackSample, u64)> {
         self.counts.iter().map(|(seen, count)| (*seen, *count))
     }
 
-    /// The samples of a kind.
+    /// The number of samples of a kind.
     pub(super) fn samples(&self, kind: Kind) -> u64 {
         let of_kind = self.counts().filter(|(seen, _)| seen.kind == kind);
         of_kind.map(|(_, count)| count).sum()
     }
 
-    /// A stack's places, innermost first.
+    /// A stack's code locations, innermost first.
     pub(super) fn places(&self, stack: StackNumber) -> &[CodeLocation] {
         &self.all[stack.0 as usize]
     }

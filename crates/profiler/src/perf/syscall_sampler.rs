@@ -1,8 +1,8 @@
-//! System calls and switches by sampling the tracepoints that all of them pass: what there is where the
-//! kernel takes no BPF program.
+//! Samples system calls and switches at the tracepoints that all of them pass; used if the kernel refuses BPF
+//! programs.
 //!
-//! Some of them are looked at, with their stacks; all of them are counted. The weights are scaled to the
-//! count. Every call that is a sync is looked at, since there are few.
+//! Some events are sampled with their stacks, and all are counted; the weights are scaled to the count. Every
+//! sync call is sampled, since there are few.
 
 use super::event_source::{Kind, Source};
 use super::events::Reach;
@@ -25,8 +25,8 @@ const METRICS: [Metric; 4] = [
 ];
 const CALLS: &str = "raw_syscalls/sys_enter";
 const SWITCHES: &str = "sched/sched_switch";
-/// One of so many is looked at: primes, so that no pattern of calls keeps step. A look takes some
-/// microseconds and a fast store calls the system some hundred thousand times a second.
+/// One of this many is sampled: primes, so that no pattern of calls keeps step. A sample takes some
+/// microseconds, and a fast store makes some hundred thousand system calls per second.
 const ONE_CALL_IN: u64 = 127;
 const ONE_SWITCH_IN: u64 = 61;
 
@@ -35,7 +35,7 @@ fn sampler(subject: &Subject, sources: &[Source]) -> Result<Sampler, String> {
         call: tracepoint::offset(CALLS, "id")?,
         state: tracepoint::offset(SWITCHES, "prev_state")?,
     };
-    // Of the store's threads alone: the counts are theirs.
+    // Only the store's threads, since the counts are theirs.
     Sampler::open(subject, sources, Reach::Tasks, true, fields)
         .map_err(|error| refusal("system calls and switches", &error))
 }
@@ -43,11 +43,11 @@ fn sampler(subject: &Subject, sources: &[Source]) -> Result<Sampler, String> {
 #[derive(Debug)]
 struct Calls {
     sampler: Sampler,
-    /// System calls, those that are syncs, and switches, when sampling ended.
+    /// The numbers of system calls, sync calls and switches at the end of sampling.
     counted: [u64; 3],
 }
 
-/// Opens what this user may see.
+/// Opens the sampler that this user may use.
 pub(crate) fn open(subject: &Subject, _: &ProfilerOptions) -> Opened {
     let sources = || -> Result<Vec<Source>, String> {
         let mut syncs = Source::tracepoint(Kind::Sync, CALLS, 1)?;
@@ -89,7 +89,7 @@ impl Collector for Calls {
         self.sampler.stop()?;
         for (counted, kind) in self.counted.iter_mut().zip(KINDS) {
             let count = self.sampler.count(kind);
-            *counted = count.ok_or("the kernel does not say how many events there were")?;
+            *counted = count.ok_or("the kernel does not report the number of events")?;
         }
         Ok(())
     }
@@ -134,7 +134,7 @@ fn put(mut outcome: SamplerOutput, counted: [u64; 3], profile: &mut ProfileBuild
         let (kind, one_in, total) = match metric {
             Metric::SystemCalls => (Kind::Call, ONE_CALL_IN, Some(counted[0])),
             Metric::SyncCalls => (Kind::Sync, 1, Some(counted[1])),
-            // The count does not tell the two kinds of switches apart.
+            // The count does not distinguish the two kinds of switches.
             _ => (Kind::Switch, ONE_SWITCH_IN, None),
         };
         let lost = outcome.lost(kind);

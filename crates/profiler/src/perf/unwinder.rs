@@ -1,11 +1,11 @@
-//! Climbs a stack from a copy of its top, by the unwind tables of the programs.
+//! Unwinds a stack from a copy of its top, with the unwind tables of the programs.
 //!
-//! The tables say where a caller's frame is, frame pointers or none. Wherever there is no table, the
-//! climber goes by the frame pointer. Whatever the copy and the registers hold:
+//! The tables describe where a caller's frame is, with or without frame pointers. Without a table, the frame
+//! pointer is used. For any copy and registers:
 //!
 //! 1. nothing outside the copy is read;
-//! 2. each step leads to a higher stack pointer, so that a climb ends;
-//! 3. each address stands in mapped code, so that a stray one ends it.
+//! 2. each step leads to a higher stack pointer, so that unwinding ends;
+//! 3. each address is in mapped code, so that an invalid one ends it.
 
 use super::registers::Registers;
 use crate::symbols::{AddressSpace, Code, Image, Symbols};
@@ -16,32 +16,31 @@ use framehop::{
 use std::fmt;
 use std::sync::Arc;
 
-/// No sensible stack pointer is lower, and adding a frame's length to one that is not higher than the
-/// last overflows nothing.
+/// The range of valid stack pointers; within it, adding the length of a frame does not overflow.
 const STACKS: std::ops::Range<u64> = 4096..1 << 62;
-/// A copy holds no more return addresses.
+/// The maximum number of return addresses in a copy.
 const DEEPEST: usize = 256;
 
 /// The unwind tables of a process.
 #[derive(Clone)]
 pub(crate) struct Tables(UnwinderNative<Arc<[u8]>, MayAllocateDuringUnwind>);
 
-/// Climbs stacks; what it learns of one serves the next.
+/// Unwinds stacks, with a cache of unwind rules.
 pub(crate) struct StackUnwinder(CacheNative<MayAllocateDuringUnwind>);
 
-/// How far a climb led.
+/// An unwound stack.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct UnwoundStack {
-    /// The instruction and then the return addresses.
+    /// The instruction, then the return addresses.
     pub addresses: Vec<u64>,
     /// True if the last one is the outermost.
     pub ended: bool,
-    /// The frame pointer there.
+    /// The frame pointer at the last address.
     pub frame: u64,
 }
 
 impl Tables {
-    /// Takes the tables of every file that a process has mapped.
+    /// Reads the tables of every file that a process has mapped.
     pub(crate) fn of(space: &AddressSpace, symbols: &Symbols) -> Tables {
         let mut unwinder = UnwinderNative::new();
         for code in space.code() {
@@ -56,7 +55,7 @@ impl Tables {
 
 fn module(code: &Code, image: &Image) -> Option<Module<Arc<[u8]>>> {
     let stated = image.stated(code.place.offset()?)?;
-    // Addresses in the tables are 32 bits from here, and stated addresses start at zero or are small.
+    // The tables hold 32-bit offsets from here, and stated addresses start at zero or are small.
     let base = code.range.start.checked_sub(stated)?;
     let range = |section: &Option<crate::symbols::Section>| {
         section.as_ref().map(|section| section.range.clone())
@@ -82,53 +81,53 @@ impl StackUnwinder {
         StackUnwinder(CacheNative::new())
     }
 
-    /// Climbs as far as the copy of the stack and the tables lead.
-    pub(crate) fn climb(
+    /// Unwinds until the copy of the stack or the tables end.
+    pub(crate) fn unwind(
         &mut self,
         tables: &Tables,
         space: &AddressSpace,
         from: Registers,
         copy: &[u8],
     ) -> UnwoundStack {
-        let mut climb =
+        let mut unwound =
             UnwoundStack { addresses: vec![from.instruction], ended: false, frame: from.frame };
         if !STACKS.contains(&from.stack) {
-            return climb;
+            return unwound;
         }
         let copy = Copy { begin: from.stack, bytes: copy };
         let mut registers = native(from);
         let mut address = FrameAddress::from_instruction_pointer(from.instruction);
         let mut stack = from.stack;
-        while climb.addresses.len() < DEEPEST {
+        while unwound.addresses.len() < DEEPEST {
             let mut read = |address| copy.read(address).ok_or(());
             let step = tables.0.unwind_frame(address, &mut registers, &mut self.0, &mut read);
             let caller = match step {
                 Ok(Some(caller)) => caller,
                 Ok(None) => {
-                    climb.ended = true;
+                    unwound.ended = true;
                     break;
                 }
                 Err(_) => break,
             };
             let next = registers.sp();
-            let is_first = climb.addresses.len() == 1;
+            let is_first = unwound.addresses.len() == 1;
             let rises = next > stack || (is_first && next == stack && LINKED);
             let Some(known) = FrameAddress::from_return_address(caller) else {
-                climb.ended = true;
+                unwound.ended = true;
                 break;
             };
             if !rises || !STACKS.contains(&next) || !space.holds(known.address_for_lookup()) {
                 break;
             }
             (address, stack) = (known, next);
-            climb.addresses.push(caller);
-            climb.frame = frame(&registers);
+            unwound.addresses.push(caller);
+            unwound.frame = frame(&registers);
         }
-        climb
+        unwound
     }
 }
 
-/// The top of a stack as it was.
+/// A copy of the top of a stack.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Copy<'a> {
     /// The address of its first byte.
@@ -137,7 +136,7 @@ pub(crate) struct Copy<'a> {
 }
 
 impl Copy<'_> {
-    /// The eight bytes at an address; none if they were not copied.
+    /// The eight bytes at an address; none if they are outside the copy.
     pub(crate) fn read(&self, address: u64) -> Option<u64> {
         let begin = usize::try_from(address.checked_sub(self.begin)?).ok()?;
         let bytes = self.bytes.get(begin..begin.checked_add(8)?)?;
@@ -147,7 +146,7 @@ impl Copy<'_> {
 
 #[cfg(target_arch = "x86_64")]
 const LINKED: bool = false;
-/// True where a function may call nobody and leave the stack pointer as it is.
+/// True on architectures where a function that calls no other may leave the stack pointer unchanged.
 #[cfg(target_arch = "aarch64")]
 const LINKED: bool = true;
 
@@ -188,7 +187,7 @@ mod tests {
     use super::{Registers, StackUnwinder, Tables};
     use crate::symbols::{AddressSpace, Symbols};
 
-    /// Addresses in code, in the stack and anywhere, from a seed.
+    /// Random addresses in code, in the stack and elsewhere, from a seed.
     struct Random(u64);
 
     impl Random {
@@ -216,13 +215,13 @@ mod tests {
     }
 
     #[test]
-    fn any_stack_and_any_registers_are_climbed_to_an_end() {
+    fn unwinding_ends_for_any_stack_and_registers() {
         let space = AddressSpace::of(std::process::id()).unwrap();
         let tables = Tables::of(&space, &Symbols::new());
         let code: Vec<_> = space.code().map(|code| code.range).collect();
-        let mut climber = StackUnwinder::new();
+        let mut unwinder = StackUnwinder::new();
         let mut random = Random(0x9e37_79b9_7f4a_7c15);
-        let (mut deepest, mut climbed) = (0, 0);
+        let (mut deepest, mut with_callers) = (0, 0);
         for round in 0..60_000_u64 {
             let stack = match round % 8 {
                 0 => random.next(),
@@ -237,15 +236,18 @@ mod tests {
                 frame: random.word(&code, stack),
                 link: random.word(&code, stack),
             };
-            let climb = climber.climb(&tables, &space, from, &copy);
-            assert_eq!(climb.addresses[0], from.instruction);
-            let callers = &climb.addresses[1..];
+            let unwound = unwinder.unwind(&tables, &space, from, &copy);
+            assert_eq!(unwound.addresses[0], from.instruction);
+            let callers = &unwound.addresses[1..];
             assert!(callers.iter().all(|caller| space.holds(caller - 1)));
             assert!(callers.len() <= copy.len() / 8 + 1);
             deepest = deepest.max(callers.len());
-            climbed += usize::from(!callers.is_empty());
+            with_callers += usize::from(!callers.is_empty());
         }
         // Otherwise the test would have exercised nothing.
-        assert!(deepest > 5 && climbed > 5_000, "{climbed} climbed, {deepest} deep at most");
+        assert!(
+            deepest > 5 && with_callers > 5_000,
+            "{with_callers} stacks with callers, at most {deepest} deep"
+        );
     }
 }

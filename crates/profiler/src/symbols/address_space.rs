@@ -1,42 +1,42 @@
-//! Which file a process has mapped where.
+//! The mapping of a process's addresses to files.
 
 use super::proc_maps::{self, Backing, MappedFile, Mapping};
 use std::io;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// The executable memory of a process, as it was when last looked at. A clone costs little, so that a
-/// child has its parent's until it maps something itself.
+/// The executable memory of a process, as of the last reading. A clone is cheap, so a child has its parent's
+/// until it maps something itself.
 #[derive(Clone, Debug)]
 pub(crate) struct AddressSpace {
     pid: u32,
     mappings: Arc<[Mapping]>,
 }
 
-/// An address in terms that outlive the process.
+/// The location of code, valid after the process has ended.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum CodeLocation {
-    /// In the kernel.
+    /// In the kernel, by address.
     Kernel(u64),
-    /// In a file, by position in it.
+    /// In a file, by position.
     File(Arc<MappedFile>, u64),
-    /// In the vDSO, by position in it.
+    /// In the vDSO, by position.
     Vdso(u64),
-    /// In memory without a file: the process and the address.
+    /// In memory without a file, by process and address.
     Memory(u32, u64),
 }
 
-/// A mapped file with code in it.
+/// A mapped piece of code.
 #[derive(Debug)]
 pub(crate) struct Code {
-    /// Where it is.
+    /// Its addresses.
     pub range: Range<u64>,
-    /// Its first byte's place.
+    /// The location of its first byte.
     pub place: CodeLocation,
 }
 
 impl CodeLocation {
-    /// The position in the file; none elsewhere.
+    /// Its position in the file; none without a file.
     pub(crate) fn offset(&self) -> Option<u64> {
         match self {
             CodeLocation::File(_, offset) | CodeLocation::Vdso(offset) => Some(*offset),
@@ -46,28 +46,29 @@ impl CodeLocation {
 }
 
 impl AddressSpace {
-    /// Looks at a process. The error is the kernel's: there is none, or it is none of ours.
+    /// Reads the mappings of a process. The error is the kernel's: the process does not exist, or this user
+    /// may not see it.
     pub(crate) fn of(pid: u32) -> io::Result<AddressSpace> {
         let mappings = proc_maps::read(pid)?.into();
         Ok(AddressSpace { pid, mappings })
     }
 
-    /// What a process has that was just forked from this one.
+    /// The address space of a process that was just forked from this one.
     pub(crate) fn forked(&self, pid: u32) -> AddressSpace {
         AddressSpace { pid, mappings: Arc::clone(&self.mappings) }
     }
 
-    /// The process.
+    /// The process number.
     pub(crate) fn pid(&self) -> u32 {
         self.pid
     }
 
-    /// True if code can stand at an address.
+    /// True if an address can be code.
     pub(crate) fn holds(&self, address: u64) -> bool {
         self.mapping(address).is_some()
     }
 
-    /// Where an address is.
+    /// The location of an address.
     pub(crate) fn place(&self, address: u64) -> CodeLocation {
         let Some(mapping) = self.mapping(address) else {
             return CodeLocation::Memory(self.pid, address);
@@ -82,7 +83,7 @@ impl AddressSpace {
         }
     }
 
-    /// Every mapped piece of code, by address.
+    /// All mapped code, by address.
     pub(crate) fn code(&self) -> impl Iterator<Item = Code> {
         self.mappings.iter().map(|mapping| Code {
             range: mapping.range.clone(),
@@ -90,7 +91,7 @@ impl AddressSpace {
         })
     }
 
-    /// True if nothing has changed between the two.
+    /// True if the mappings are equal.
     pub(crate) fn is_same(&self, other: &AddressSpace) -> bool {
         Arc::ptr_eq(&self.mappings, &other.mappings) || self.mappings == other.mappings
     }
@@ -124,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn a_process_that_is_not_there_has_none() {
+    fn a_missing_process_has_no_address_space() {
         assert!(AddressSpace::of(u32::MAX).is_err());
     }
 }

@@ -1,9 +1,9 @@
-//! Where a file's debug information is: in the file itself, or in one that the system keeps apart under
-//! `/usr/lib/debug/.build-id`, by the name that the linker gave the file's content.
+//! Finds a file's debug information: in the file itself, or in a separate file under
+//! `/usr/lib/debug/.build-id`, named by the linker's build id.
 //!
-//! 1. Files are opened while the process runs and read when its addresses are named: what is read is what
-//!    the process had mapped, whatever was installed meanwhile.
-//! 2. A file that is kept apart counts only if it bears the same name inside.
+//! 1. Files are opened while the process runs and read when its addresses are named, so the content is that
+//!    of the mapped files, whatever was installed since.
+//! 2. A separate file is used only if it contains the same build id.
 
 use super::elf_image::Image;
 use super::inlined_functions::Inlined;
@@ -12,20 +12,20 @@ use std::fmt::Write;
 use std::fs::File;
 use std::path::PathBuf;
 
-/// Where systems keep debug information apart.
+/// The directory of separate debug information.
 const APART: &str = "/usr/lib/debug/.build-id";
 
 /// A file's debug information.
 #[derive(Debug)]
 pub(super) enum DebugFile {
-    /// Nobody asked yet.
+    /// Opened, but not read yet.
     Opened(File),
-    /// Read, if it could be.
+    /// Read; none if it could not be read.
     Read(Option<Box<Inlined>>),
 }
 
 impl DebugFile {
-    /// That of a file, of which the image was read. `open` opens a regular file by its path.
+    /// The debug information of a file with this image. `open` opens a regular file by its path.
     pub(super) fn of(
         file: File,
         image: &Image,
@@ -41,7 +41,7 @@ impl DebugFile {
         (same && kept.has_debug_info).then_some(DebugFile::Opened(apart))
     }
 
-    /// What it says, read when it is first asked for.
+    /// The inlined functions, read on first use.
     pub(super) fn inlined(&mut self) -> Option<&Inlined> {
         if let DebugFile::Opened(file) = self {
             *self = DebugFile::Read(Inlined::read(file).map(Box::new));
@@ -53,12 +53,12 @@ impl DebugFile {
     }
 }
 
-/// The folder is the first byte, the name the others.
+/// The directory is the first byte of the build id, the name the other bytes.
 fn path(build_id: &[u8]) -> Option<PathBuf> {
     let (first, rest) = build_id.split_first()?;
     let mut name = String::new();
     for byte in rest {
-        write!(name, "{byte:02x}").expect("a string takes what is written to it");
+        write!(name, "{byte:02x}").expect("writing to a string does not fail");
     }
     Some(PathBuf::from(format!("{APART}/{first:02x}/{name}.debug")))
 }
@@ -72,7 +72,7 @@ mod tests {
     use std::fs::{self, File};
     use std::path::Path;
 
-    /// The debug information of a stripped file, beside which another stands apart.
+    /// The debug information of a stripped file with a separate file `apart`.
     fn found(stripped: &Path, apart: &Path) -> Option<DebugFile> {
         let image = Image::read(&*fs::read(stripped).unwrap()).unwrap();
         let build_id = image.build_id.clone().unwrap();
@@ -86,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stripped_file_has_what_is_kept_apart_of_it() {
+    fn a_stripped_file_uses_its_separate_debug_file() {
         let made = library(&[]);
         let stripped = copied(&made, "--strip-debug");
         let apart = copied(&made, "--only-keep-debug");
@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_of_another_file_or_not_there_does_not_count() {
+    fn a_separate_file_of_another_build_or_a_missing_one_is_not_used() {
         let (made, other) = (library(&[]), library(&["-O2"]));
         let stripped = copied(&made, "--strip-debug");
         assert!(found(&stripped, &copied(&other, "--only-keep-debug")).is_none());

@@ -1,15 +1,15 @@
-//! Names of functions as their programmers wrote them.
+//! Demangles names of functions to the names in the source.
 
 use cpp_demangle::{DemangleOptions, Symbol};
 
-/// What compilers add to the name of a function of which they made a part or a copy.
+/// Suffixes that compilers add to the name of a part or a copy of a function.
 const SUFFIXES: [&str; 7] =
     [".cold", ".constprop.", ".isra.", ".llvm.", ".localalias", ".lto_priv.", ".part."];
-/// A longer name is left as it is: demangling takes time and memory that grow with it.
+/// Longer names are left unchanged, since demangling takes time and memory in proportion.
 const LONGEST: usize = 8192;
 
-/// The name behind a symbol: of Rust without its hash, of C++ without parameters, of C without what
-/// the compiler or the linker added.
+/// The demangled name of a symbol: in Rust without its hash, in C++ without parameters, in C without the
+/// suffixes of compiler and linker.
 pub(super) fn demangle(symbol: &str) -> String {
     let symbol = without_suffixes(symbol);
     if symbol.len() > LONGEST {
@@ -29,7 +29,7 @@ pub(super) fn demangle(symbol: &str) -> String {
     symbol.to_owned()
 }
 
-/// Also without the version that follows an `@`.
+/// The symbol without suffixes, and without the version after an `@`.
 fn without_suffixes(symbol: &str) -> &str {
     let unversioned = symbol.split('@').next().unwrap_or(symbol);
     let suffixes = SUFFIXES.iter();
@@ -64,7 +64,7 @@ mod tests {
     }
 
     #[test]
-    fn a_monstrous_symbol_is_left_as_it_is() {
+    fn a_very_long_symbol_is_left_unchanged() {
         let symbol = format!("_Z{}", "S_".repeat(100_000));
         assert_eq!(demangle(&symbol), symbol);
     }

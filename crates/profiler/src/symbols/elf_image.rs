@@ -1,8 +1,7 @@
-//! An ELF file: what its functions are called, where they begin, and the tables by which its stacks
-//! are climbed.
+//! Reads an ELF file: the names and addresses of its functions, and the tables for unwinding its stacks.
 //!
-//! Only 64-bit files are read. Every length comes from the file and is held against it by the reader, so
-//! that a file of any bytes gives an image with less in it, or none.
+//! Only 64-bit files are read. Every length in the file is checked by the reader, so a file of arbitrary
+//! bytes yields an image with less in it, or none.
 
 use super::demangle::demangle;
 use super::source_paths::{Bytes, anchors};
@@ -17,19 +16,19 @@ use std::ops::Range;
 use std::sync::Arc;
 use syncline_profile::Name;
 
-/// How many symbols before an address are asked whether they cover it: symbols may lie in one another.
+/// The number of symbols before an address that are checked for covering it, since symbols may be nested.
 const NESTED: usize = 8;
 /// The smallest page.
 const PAGE: u64 = 4096;
 
-/// What was read of a file.
+/// The contents of a file.
 #[derive(Debug, Default)]
 pub(crate) struct Image {
     /// Executable segments.
     segments: Vec<Segment>,
-    /// By their first address; one for each.
+    /// By their first address, one function per address.
     functions: Vec<Function>,
-    /// First addresses of functions by the unwind table, in order.
+    /// The first addresses of functions from the unwind table, in order.
     begins: Vec<u64>,
     /// `.text`, by stated addresses.
     pub text: Option<Range<u64>>,
@@ -39,18 +38,18 @@ pub(crate) struct Image {
     pub eh_frame: Option<Section>,
     /// `.eh_frame_hdr`.
     pub eh_frame_hdr: Option<Section>,
-    /// It says itself which functions were inlined where.
+    /// True if the file contains debug information.
     pub(super) has_debug_info: bool,
-    /// What the linker called it by its content.
+    /// The linker's build id.
     pub(super) build_id: Option<Box<[u8]>>,
 }
 
 /// A section's bytes.
 #[derive(Clone, Debug)]
 pub(crate) struct Section {
-    /// By stated addresses.
+    /// Its stated addresses.
     pub range: Range<u64>,
-    /// What is in it.
+    /// Its content.
     pub bytes: Arc<[u8]>,
 }
 
@@ -64,19 +63,20 @@ struct Segment {
 #[derive(Debug)]
 struct Function {
     begin: u64,
-    /// None if the symbol does not say.
+    /// None if the symbol has no size.
     end: Option<u64>,
     symbol: Box<str>,
-    /// True of what C++ puts into every file that uses it, so that it tells nothing of the file around.
+    /// True for weak C++ functions, which occur in every file that uses them and so do not identify a source
+    /// file.
     anywhere: bool,
 }
 
-/// By what a file without symbols of its own tells where its functions come from.
+/// The sections from which source files of functions are found, in a file without its own symbols.
 #[derive(Default)]
 struct Sources<'a> {
     code: Option<Bytes<'a>>,
     texts: Option<Bytes<'a>>,
-    /// Its symbols are there.
+    /// True if the file has symbols.
     needless: bool,
 }
 
@@ -109,7 +109,7 @@ fn range_of(endian: Endianness, section: &SectionHeader64<Endianness>) -> Range<
 }
 
 impl Image {
-    /// Reads a file; none if it is no ELF file of 64 bits.
+    /// Reads a file; none if it is not a 64-bit ELF file.
     pub(super) fn read<'a>(file: impl ReadRef<'a>) -> Option<Image> {
         let header = FileHeader64::<Endianness>::parse(file).ok()?;
         let endian = header.endian().ok()?;
@@ -153,7 +153,7 @@ impl Image {
         }
     }
 
-    /// What stacks are climbed by.
+    /// Reads the sections for unwinding.
     fn add_section<'a>(
         &mut self,
         endian: Endianness,
@@ -172,15 +172,15 @@ impl Image {
             b".got" => self.got = Some(range),
             b".eh_frame" => self.eh_frame = read(),
             b".eh_frame_hdr" => self.eh_frame_hdr = read(),
-            // A file of which the debug information stands elsewhere may have the section without bytes.
+            // A file with separate debug information may have the section without content.
             b".debug_info" => self.has_debug_info = section.sh_type(endian) == SHT_PROGBITS,
             b".note.gnu.build-id" => self.build_id = build_id(endian, file, section),
             _ => {}
         }
     }
 
-    /// The stated address of a place in the file; none outside executable segments. A segment is mapped
-    /// by whole pages, so that the page around its begin belongs to it where no other segment has it.
+    /// The stated address of a position in the file; none outside executable segments. A segment is mapped in
+    /// whole pages, so the page around its begin belongs to it unless another segment contains it.
     pub(crate) fn stated(&self, offset: u64) -> Option<u64> {
         let exactly = |segment: &&Segment| {
             let into = offset.checked_sub(segment.offset);
@@ -196,7 +196,7 @@ impl Image {
         segment.address.checked_sub(segment.offset - offset)
     }
 
-    /// What stands at a stated address, and where its function begins, or the address itself.
+    /// The name at a stated address, and the begin of its function, or the address itself.
     pub(super) fn name(&self, address: u64) -> (Name, u64) {
         let after = self.functions.partition_point(|function| function.begin <= address);
         let before = &self.functions[..after];
@@ -207,13 +207,13 @@ impl Image {
         if let Some(function) = covering {
             return (Name::Function(demangle(&function.symbol)), function.begin);
         }
-        let tells = |function: &&Function| !function.anywhere;
+        let identifies_file = |function: &&Function| !function.anywhere;
         let name = |function: &Function| demangle(&function.symbol);
         let begin = self.begin_of(address).unwrap_or(address);
-        let before = before.iter().rev().find(tells);
-        // A function that refers to its source file stands between that file and that file.
+        let before = before.iter().rev().find(identifies_file);
+        // A function that refers to its source file is between that file and itself.
         let own = before.filter(|function| function.begin == begin);
-        let after = own.or_else(|| self.functions[after..].iter().find(tells));
+        let after = own.or_else(|| self.functions[after..].iter().find(identifies_file));
         let (before, after) = (before.map(name), after.map(name));
         if before.is_none() && after.is_none() {
             return (Name::Unknown, begin);
@@ -221,8 +221,7 @@ impl Image {
         (Name::Between { before, after }, begin)
     }
 
-    /// Puts the source files that nameless functions refer to among the symbols, as neighbours of no
-    /// length.
+    /// Adds the source files that unnamed functions refer to, as symbols of length zero.
     fn learn_sources(&mut self, code: Bytes<'_>, texts: Bytes<'_>) {
         let known = |begin: &u64| {
             let found = self.functions.binary_search_by_key(begin, |it| it.begin);
@@ -242,13 +241,13 @@ impl Image {
         self.order();
     }
 
-    /// Where the function begins that the unwind table has at an address.
+    /// The begin of the function at an address, from the unwind table.
     fn begin_of(&self, address: u64) -> Option<u64> {
         let after = self.begins.partition_point(|begin| *begin <= address);
         self.begins.get(after.checked_sub(1)?).copied()
     }
 
-    /// Where a function ends whose symbol does not say: where the next one begins, by either table.
+    /// The end of a function without a size: the begin of the next one in either table.
     fn end_of(&self, begin: u64) -> u64 {
         let next = self.functions.partition_point(|function| function.begin <= begin);
         let next = self.functions.get(next).map(|function| function.begin);
@@ -257,7 +256,7 @@ impl Image {
         ends.into_iter().flatten().min().unwrap_or(u64::MAX)
     }
 
-    /// Of symbols for one address the plainest stays.
+    /// Sorts the symbols, and keeps the plainest name of each address.
     fn order(&mut self) {
         let underscores = |function: &Function| {
             let plain = function.symbol.trim_start_matches('_');
@@ -388,7 +387,7 @@ mod tests {
     }
 
     #[test]
-    fn places_in_the_file_have_stated_addresses() {
+    fn positions_in_the_file_have_stated_addresses() {
         let image = Image {
             segments: vec![Segment { offset: 0x1234, address: 0x40_2234, bytes: 0x100 }],
             ..Image::default()
@@ -400,9 +399,9 @@ mod tests {
     }
 
     #[test]
-    fn a_file_cut_short_or_with_bytes_changed_anywhere_is_read_without_a_panic() {
+    fn a_truncated_or_corrupted_file_is_read_without_a_panic() {
         let program = std::fs::read("/proc/self/exe").unwrap();
-        // The headers stand at the begin, so that a short piece exercises them.
+        // The headers are at the begin, so a short prefix exercises them.
         let mut random = 1_u64;
         for _ in 0..200 {
             let mut piece = program[..4096].to_vec();

@@ -1,12 +1,13 @@
-//! Which functions the compiler put into others, by a file's debug information (DWARF).
+//! Finds inlined functions from a file's debug information (DWARF).
 //!
-//! 1. When it is opened every unit's head is read; what stands in a unit, when first an address is in it.
-//! 2. A file of more debug information than [`MOST`] is as one without: what is read is held in memory,
-//!    and reading takes time by the byte.
-//! 3. A name is that of the symbol table (`DW_AT_linkage_name`) where it is given. Where the compiler
-//!    wrote line tables only, it is the last part of the name, without the path.
+//! 1. Opening reads the header of every unit; a unit's content is read when an address in it is first looked
+//!    up.
+//! 2. A file with more debug information than [`MOST`] is treated as without: the content is held in memory,
+//!    and reading takes time per byte.
+//! 3. A name is that of the symbol table (`DW_AT_linkage_name`) if given. If the compiler wrote line tables
+//!    only, it is the last part of the name, without the path.
 //! 4. A function without a name is left out.
-//! 5. What stands in files beside the objects (`.dwo`), or in one that several share (`dwz`), is not read.
+//! 5. Debug information in files next to the objects (`.dwo`) or in shared files (`dwz`) is not read.
 
 use super::demangle::demangle;
 use addr2line::Context;
@@ -20,10 +21,10 @@ use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::sync::Arc;
 
-/// Bytes of debug information that are read of one file, all sections together, uncompressed.
+/// The maximum bytes of debug information read from one file, over all sections, uncompressed.
 const MOST: u64 = 512 << 20;
 
-/// The sections that are read. Line tables are wanted by `addr2line`.
+/// The sections that are read; `addr2line` requires line tables.
 const SECTIONS: [SectionId; 10] = [
     SectionId::DebugAbbrev,
     SectionId::DebugAddr,
@@ -45,14 +46,14 @@ pub(super) struct Inlined(Context<Bytes>);
 /// The functions at one address.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Functions {
-    /// Those that were put into the next, from the innermost outwards.
+    /// The functions inlined into the next one, from the innermost outwards.
     pub inlined: Vec<String>,
-    /// The one that all of them were put into.
+    /// The function that contains all of them.
     pub outer: Option<String>,
 }
 
 impl Inlined {
-    /// Opens the debug information of a file; none if there is none, too much of it, or it is broken.
+    /// Opens the debug information of a file; none if there is none, too much, or it is invalid.
     pub(super) fn read(file: &File) -> Option<Inlined> {
         let stored = stored(file)?;
         let mut left = MOST;
@@ -67,7 +68,7 @@ impl Inlined {
         Context::from_dwarf(dwarf).ok().map(Inlined)
     }
 
-    /// What is at a stated address; nothing where the debug information does not say.
+    /// The functions at a stated address; empty if the debug information does not cover it.
     pub(super) fn functions(&self, address: u64) -> Functions {
         let Ok(mut frames) = self.0.find_frames(address).skip_all_loads() else {
             return Functions::default();
@@ -89,7 +90,7 @@ impl fmt::Debug for Inlined {
     }
 }
 
-/// A section's bytes, uncompressed. None if they cannot be read or are more than is left.
+/// A section's bytes, uncompressed. None if they cannot be read or exceed the remaining limit.
 fn section(file: &File, stored: CompressedFileRange, left: &mut u64) -> Option<Arc<[u8]>> {
     *left = left.checked_sub(stored.uncompressed_size)?;
     if stored.format == CompressionFormat::None {
@@ -104,8 +105,8 @@ fn section(file: &File, stored: CompressedFileRange, left: &mut u64) -> Option<A
     Some(Arc::from(packed.decompress().ok()?))
 }
 
-/// Where those of the sections stand that the file has; none if it cannot be read. Once for all of them: its
-/// symbols are read along.
+/// The positions of the existing sections; none if the file cannot be read. Called once for all sections,
+/// since it also reads the symbols.
 fn stored(file: &File) -> Option<HashMap<&'static str, CompressedFileRange>> {
     let cache = ReadCache::new(file);
     let parsed = ElfFile64::<Endianness, _>::parse(&cache).ok()?;
@@ -135,14 +136,14 @@ mod tests {
     use std::fs::{self, File};
     use std::os::unix::fs::FileExt;
 
-    /// What is said of every address in a file's code.
+    /// The functions at every address of a file's code.
     fn all(file: &File, code: std::ops::Range<u64>) -> Vec<Functions> {
         let inlined = Inlined::read(file).unwrap();
         code.map(|address| inlined.functions(address)).collect()
     }
 
     #[test]
-    fn an_address_is_in_all_functions_that_were_put_into_one_another() {
+    fn an_address_is_in_all_functions_inlined_into_each_other() {
         let expected = Functions {
             inlined: ["mine::mix", "mine::twice"].map(str::to_owned).to_vec(),
             outer: Some("mine_outer".to_owned()),
@@ -159,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn bytes_changed_anywhere_are_read_without_a_panic() {
+    fn corrupted_files_are_read_without_a_panic() {
         let TestLibrary { path, code, .. } = &library(&["-gz=none"]);
         let whole = fs::read(path).unwrap();
         let file = tempfile::tempfile().unwrap();

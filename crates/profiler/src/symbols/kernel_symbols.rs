@@ -1,15 +1,15 @@
-//! The kernel's functions, by `/proc/kallsyms`.
+//! The kernel's functions, from `/proc/kallsyms`.
 //!
-//! A line is `ADDRESS TYPE NAME` and, of a kernel module, its name in brackets. To users who may not see
-//! addresses they are all zero, and then nothing is known.
+//! A line is `ADDRESS TYPE NAME`, and for a kernel module its name in brackets. For users who may not see
+//! addresses they are all zero, and then no function is known.
 
 use super::demangle::demangle;
 use std::fs;
 use syncline_profile::{Frame, Name, Space};
 
-/// What frames of the kernel itself have for an object.
+/// The object name of frames in the kernel itself.
 const KERNEL: &str = "kernel";
-/// Marks the padding before a function, which is none itself.
+/// The prefix of the padding before a function, which is not a function.
 const PADDING: &str = "__pfx_";
 
 /// The kernel's functions by address.
@@ -91,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn addresses_that_are_hidden_name_nothing() {
+    fn hidden_addresses_give_no_names() {
         let kernel = Kernel::parse("0000000000000000 T do_syscall_64\n");
         assert_eq!(kernel.frame(0xffff_ffff_8100_0099).name, Name::Unknown);
     }

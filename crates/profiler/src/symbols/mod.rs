@@ -1,22 +1,22 @@
-//! What addresses and threads are called.
+//! Names addresses and threads.
 //!
-//! [`AddressSpace`] knows which file a process has mapped where, [`Symbols`] reads the symbol tables of
-//! those files (each once) and the kernel's, and [`ThreadNames`] remembers what threads called themselves.
-//! A frame is named in two steps, so that the second can wait until the load is over, or the process
-//! has ended: an address of a process becomes a [`CodeLocation`], a place becomes frames: the function that
-//! stands there, and those that the compiler put into it, where a file's debug information says so.
+//! [`AddressSpace`] knows which file a process has mapped where, [`Symbols`] reads the symbol tables of those
+//! files (each once) and of the kernel, and [`ThreadNames`] remembers the names of threads. Naming takes two
+//! steps, so that the second can wait until the load is over or the process has ended: an address of a
+//! process becomes a [`CodeLocation`], and a location becomes frames: the function there, and those that the
+//! compiler inlined into it, if the file's debug information contains them.
 //!
-//! 1. A function with a symbol that covers the address is that function; its name is demangled, without
-//!    parameters, hashes and the compiler's suffixes for parts and clones.
-//! 2. Any other address in a file stands between its two nearest symbols, and its offset is the begin
-//!    of its function by the unwind table, if that knows it. What C++ puts into every file that uses it
-//!    (weak symbols) is no neighbour: it does not tell which file it stands in.
+//! 1. A function with a symbol that covers the address is named by it; the name is demangled, without
+//!    parameters, hashes and compiler suffixes for parts and clones.
+//! 2. Any other address in a file is between its two nearest symbols, and its offset is the begin of its
+//!    function, if the unwind table contains it. Weak C++ symbols are not used as neighbours: they occur in
+//!    every file that uses them, so they do not identify a source file.
 //! 3. Offsets are addresses as the file states them, as `nm` and `objdump` show them.
-//! 4. A return address may stand one past the end of the function that called: whoever asks for the
-//!    name of a caller asks for the address before the return address.
-//! 5. An inlined function is named by debug information alone, and has the offset of the one that it was
-//!    put into. That one has its symbol's name; only where it has none does debug information name it.
-//! 6. Only regular files are opened, and the vDSO is read from this process, which has the same.
+//! 4. A return address may be one past the end of the calling function: to name a caller, look up the address
+//!    before the return address.
+//! 5. Only debug information names an inlined function, which has the offset of the function that contains
+//!    it. That function has its symbol's name; only without a symbol does debug information name it.
+//! 6. Only regular files are opened. The vDSO is read from this process, which has the same one.
 
 mod address_space;
 mod debug_files;
@@ -28,7 +28,7 @@ mod perf_map;
 mod proc_maps;
 mod process_titles;
 mod source_paths;
-#[allow(clippy::module_inception, reason = "the one type that the room is named for")]
+#[allow(clippy::module_inception, reason = "the type that the module is named after")]
 mod symbols;
 #[cfg(test)]
 mod test_library;

@@ -1,18 +1,18 @@
-//! What a JVM has made of Java methods: names of the machine code in memory without a file.
+//! The names of a JVM's compiled code, which is in memory without a file.
 //!
-//! `Compiler.perfmap`, which JVMs from 17 on know, writes `/tmp/perf-PID.map`: a line for each piece of
-//! code, `START SIZE NAME`, numbers in hexadecimal. The name of a compiled method is written as in Java,
-//! `int a.b.Class.method(int)`; other pieces are the interpreter, adapters and stubs, in words.
+//! `Compiler.perfmap`, available in JVMs from 17 on, writes `/tmp/perf-PID.map`: one line per piece of code,
+//! `START SIZE NAME`, with hexadecimal numbers. The name of a compiled method is in Java's form, `int
+//! a.b.Class.method(int)`; other pieces, with descriptive names, are the interpreter, adapters and stubs.
 //!
-//! Callers are found through Java's frames only in a JVM that was started with
-//! `-XX:+PreserveFramePointer`. A method that was inlined is not told from the one it was inlined into,
-//! and every interpreted method is the interpreter.
+//! Callers are found through Java's frames only in a JVM with `-XX:+PreserveFramePointer`. An inlined method
+//! is not distinguished from the method that contains it, and every interpreted method is named as the
+//! interpreter.
 
 use crate::jvm::AttachSocket;
 use std::fs;
 use syncline_profile::{Frame, Name, Space};
 
-/// The code of a JVM, as it was when asked for.
+/// The code of a JVM at the time of the request.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct PerfMap {
     /// By address; pieces do not overlap.
@@ -28,21 +28,21 @@ struct Piece {
 }
 
 impl PerfMap {
-    /// Asks a JVM. The error says why it does not tell.
+    /// Requests the map from a JVM. The error says why it is not available.
     pub(crate) fn of(pid: u32) -> Result<PerfMap, String> {
         let machine = AttachSocket::to(pid)?;
-        let said = machine.command("Compiler.perfmap")?;
+        let reply = machine.command("Compiler.perfmap")?;
         let map = machine.perf_map();
         let text = fs::read(&map).map_err(|error| {
-            let (map, said) = (map.display(), said.trim());
-            format!("the JVM did not write {map}: {error} {said}")
+            let (map, reply) = (map.display(), reply.trim());
+            format!("the JVM did not write {map}: {error} {reply}")
         })?;
         fs::remove_file(&map)
             .map_err(|error| format!("{} cannot be removed: {error}", map.display()))?;
         Ok(PerfMap::parse(&String::from_utf8_lossy(&text)))
     }
 
-    /// Lines that are none of a map are left out.
+    /// Parses a map; invalid lines are ignored.
     fn parse(text: &str) -> PerfMap {
         let mut pieces: Vec<Piece> = text.lines().filter_map(piece).collect();
         pieces.sort_by_key(|piece| piece.start);
@@ -76,12 +76,12 @@ fn piece(line: &str) -> Option<Piece> {
     })
 }
 
-/// Class and method of `int a.b.Class.method(int)`; none of what is no method.
+/// Class and method of `int a.b.Class.method(int)`; none for other names.
 fn method(name: &str) -> Option<(&str, &str)> {
     let (head, _) = name.split_once('(')?;
     let qualified = head.rsplit_once(' ').map_or(head, |(_, name)| name);
     let (class, method) = qualified.rsplit_once('.')?;
-    // A hidden class ends in an address that tells it apart in this process only.
+    // The name of a hidden class ends in an address that is specific to the process.
     let class = class
         .split_once("$$Lambda")
         .map_or(class, |(outer, _)| &class[..outer.len() + "$$Lambda".len()]);
@@ -127,7 +127,7 @@ nonsense
     }
 
     #[test]
-    fn a_process_that_is_no_jvm_has_none() {
+    fn a_process_that_is_not_a_jvm_has_no_map() {
         assert!(PerfMap::of(std::process::id()).is_err());
     }
 }

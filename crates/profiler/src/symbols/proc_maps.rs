@@ -1,8 +1,8 @@
-//! The executable mappings of a process, by `/proc/PID/maps`.
+//! The executable mappings of a process, from `/proc/PID/maps`.
 //!
-//! A line is `START-END PERMISSIONS OFFSET DEVICE INODE PATH`, numbers but the inode in hexadecimal; the
-//! path is empty for anonymous memory, in brackets for the kernel's own, and ends in ` (deleted)` if the
-//! file has no name any more.
+//! A line is `START-END PERMISSIONS OFFSET DEVICE INODE PATH`, with hexadecimal numbers except the inode. The
+//! path is empty for anonymous memory, in brackets for the kernel's own, and ends in ` (deleted)` if the file
+//! no longer has a name.
 
 use std::io;
 use std::ops::Range;
@@ -13,13 +13,13 @@ use std::sync::Arc;
 pub(super) struct Mapping {
     /// Its addresses.
     pub range: Range<u64>,
-    /// Where its first byte stands in the file.
+    /// The position of its first byte in the file.
     pub offset: u64,
-    /// What is there.
+    /// Its content.
     pub backing: Backing,
 }
 
-/// What a piece of memory holds.
+/// The content of a piece of memory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Backing {
     /// A part of a file.
@@ -30,14 +30,14 @@ pub(super) enum Backing {
     Anonymous,
 }
 
-/// A file as the kernel knows it.
+/// A file as the kernel identifies it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct MappedFile {
     /// As the process sees it.
     pub path: String,
     /// The device and the inode.
     pub identity: (String, u64),
-    /// True if no name leads to it any more.
+    /// True if it no longer has a name.
     pub deleted: bool,
 }
 
@@ -47,7 +47,7 @@ pub(super) fn read(pid: u32) -> io::Result<Vec<Mapping>> {
     Ok(parse(&String::from_utf8_lossy(&text)))
 }
 
-/// What cannot be read as a mapping is left out.
+/// Parses mappings; invalid lines are ignored.
 fn parse(text: &str) -> Vec<Mapping> {
     let mut mappings: Vec<Mapping> = text.lines().filter_map(mapping).collect();
     mappings.sort_by_key(|mapping| mapping.range.start);

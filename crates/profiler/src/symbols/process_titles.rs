@@ -1,15 +1,15 @@
-//! How processes call themselves in the process list, without whom they serve.
+//! The titles of processes in the process list, without the names of users and databases.
 //!
-//! PostgreSQL writes `postgres: [CLUSTER: ]KIND`, and for a client `postgres: [CLUSTER: ]USER DATABASE
-//! HOST ACTIVITY`, HOST being `[local]` or `ADDRESS(PORT)`. Titles of other programs may say anything,
-//! so nothing of them is kept.
+//! PostgreSQL writes `postgres: [CLUSTER: ]KIND`, and for a client `postgres: [CLUSTER: ]USER DATABASE HOST
+//! ACTIVITY`, where HOST is `[local]` or `ADDRESS(PORT)`. Titles of other programs may contain anything, so
+//! they are not kept.
 
 const PREFIX: &str = "postgres: ";
-/// What a process is that serves a client.
+/// The kind of a process that serves a client.
 const CLIENT: &str = "client backend";
-/// What one is that PostgreSQL does not know itself.
+/// The kind of a process that is not one of PostgreSQL's own.
 const OTHER: &str = "background worker";
-/// Kinds by how they begin; what follows them names databases, files or processes.
+/// Prefixes of kinds; databases, files or processes follow them.
 const KINDS: [&str; 20] = [
     "archiver",
     "autovacuum launcher",
@@ -33,20 +33,20 @@ const KINDS: [&str; 20] = [
     "walwriter",
 ];
 
-/// The title of a process by its command line, arguments ended by zeros; none where nothing of it may be
-/// kept.
+/// The title of a process from its command line, with arguments terminated by zeros; none if nothing of it
+/// may be kept.
 pub(super) fn title(command_line: &[u8]) -> Option<String> {
     let text = String::from_utf8_lossy(command_line);
-    let said = text.trim_end_matches('\0').strip_prefix(PREFIX)?.trim_end();
-    Some(format!("{PREFIX}{}", kind(said)))
+    let words = text.trim_end_matches('\0').strip_prefix(PREFIX)?.trim_end();
+    Some(format!("{PREFIX}{}", kind(words)))
 }
 
-fn kind(said: &str) -> &'static str {
-    // The cluster's name may itself hold what looks like a kind, but not before its own colon.
-    let pieces = [Some(said), said.split_once(": ").map(|(_, rest)| rest)];
-    let known = pieces.iter().flatten().find_map(|said| {
+fn kind(words: &str) -> &'static str {
+    // The cluster's name may itself look like a kind, but not before its own colon.
+    let pieces = [Some(words), words.split_once(": ").map(|(_, rest)| rest)];
+    let known = pieces.iter().flatten().find_map(|words| {
         let begins = |kind: &&&str| {
-            let rest = said.strip_prefix(**kind);
+            let rest = words.strip_prefix(**kind);
             rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(' '))
         };
         KINDS.iter().find(begins)
@@ -55,7 +55,7 @@ fn kind(said: &str) -> &'static str {
         return kind;
     }
     let is_host = |word: &str| word == "[local]" || (word.contains('(') && word.ends_with(')'));
-    if said.split(' ').any(is_host) { CLIENT } else { OTHER }
+    if words.split(' ').any(is_host) { CLIENT } else { OTHER }
 }
 
 #[cfg(test)]

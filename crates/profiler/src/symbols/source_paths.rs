@@ -1,17 +1,17 @@
-//! Which source file a function comes from, by the texts that it refers to.
+//! Finds the source file of a function from the strings that it refers to.
 //!
-//! A C or C++ program that checks itself hands `__FILE__` to what reports a failure: the function then
-//! loads the address of a text that is the path of its own source file. Of functions without symbols
-//! that is all that a program tells (`InnoDB` in Debian's `MariaDB` exports none of its own), and since the
-//! linker keeps the functions of a file together, the functions around it come from there too. Headers
-//! are left out: their functions stand in every file that uses them.
+//! A C or C++ program with assertions passes `__FILE__` to their failure function, so a function loads the
+//! address of a string with the path of its source file. For functions without symbols this is the only hint
+//! (`InnoDB` in Debian's `MariaDB` exports none of its own), and since the linker keeps the functions of a
+//! file together, the functions around it are from the same file. Headers are excluded: their functions occur
+//! in every file that uses them.
 //!
-//! Looked for is x86's `lea register, [rip + distance]`; on other machines nothing is found. A row of
-//! bytes that only looks like one leads to a text that is no path, hardly ever to one that is.
+//! Only x86's `lea register, [rip + distance]` is searched for; on other architectures nothing is found.
+//! Bytes that only look like this instruction almost never refer to a string that is a path.
 
 use std::ops::Range;
 
-/// An instruction that refers, and the path that it refers to.
+/// An instruction that refers to a path, and the path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Anchor<'a> {
     pub(super) address: u64,
@@ -25,14 +25,14 @@ pub(super) struct Bytes<'a> {
     pub(super) bytes: &'a [u8],
 }
 
-/// Bytes of the instruction.
+/// The length of the instruction, in bytes.
 const LENGTH: usize = 7;
-/// A path is no longer.
+/// The maximum length of a path.
 const LONGEST: usize = 200;
-/// Sources, not headers.
+/// The endings of sources, not headers.
 const ENDINGS: [&str; 4] = [".c", ".cc", ".cpp", ".cxx"];
 
-/// Every reference in code to the path of a source file, in the order of addresses.
+/// All references in code to the path of a source file, by address.
 pub(super) fn anchors<'a>(code: Bytes<'_>, texts: Bytes<'a>) -> Vec<Anchor<'a>> {
     let places = code.bytes.windows(LENGTH).enumerate();
     let found = places.filter_map(|(place, window)| {
@@ -49,7 +49,8 @@ fn referred(address: u64, window: &[u8]) -> Option<u64> {
     let [prefix, 0x8d, operands, distance @ ..] = window else {
         return None;
     };
-    // 64 bits wide, with or without one of the upper registers; an address relative to what follows.
+    // 64-bit operand size, with or without an upper register; the address is relative to the next
+    // instruction.
     if !matches!(prefix, 0x48 | 0x4c) || operands & 0b1100_0111 != 0b0000_0101 {
         return None;
     }
@@ -77,7 +78,7 @@ mod tests {
 
     const TEXTS: &[u8] = b"\0./sql/log.cc\0no path.c\0include/page.h\0plain.c\0";
 
-    /// `lea` of an upper or lower register at an address.
+    /// `lea` of an upper or lower register, at an address.
     fn lea(prefix: u8, at: u64, to: u64) -> Vec<u8> {
         let distance = to.wrapping_sub(at + 7) as i32;
         let mut bytes = vec![prefix, 0x8d, 0x15];
@@ -101,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn other_texts_headers_and_other_instructions_are_passed_over() {
+    fn other_strings_headers_and_instructions_are_ignored() {
         let text = |part: &str| {
             let place = TEXTS.windows(part.len()).position(|it| it == part.as_bytes());
             0x9000 + place.unwrap() as u64

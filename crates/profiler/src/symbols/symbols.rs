@@ -1,4 +1,4 @@
-//! Files that were read, and the frames that addresses in them are.
+//! The files that were read, and the frames of addresses in them.
 
 use super::address_space::{AddressSpace, CodeLocation};
 use super::debug_files::DebugFile;
@@ -17,17 +17,17 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use syncline_profile::{Frame, Name, Space};
 
-/// What frames of the vDSO have for an object.
+/// The object name of frames in the vDSO.
 const VDSO: &str = "[vdso]";
-/// No vDSO is as long.
+/// The maximum size of a vDSO.
 const VDSO_BYTES: u64 = 1 << 20;
 
-/// Names of addresses. Each file is read when it is first asked for; a file that cannot be read is not
-/// tried again. Clones share what was read, so that collectors of one process read its files once.
+/// Names addresses. Each file is read on first use, and one that cannot be read is not tried again. Clones
+/// share what was read, so the collectors of a process read its files once.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Symbols(Arc<Mutex<Known>>);
 
-/// What was read, and the frames at places that were asked for.
+/// The files that were read, and the frames that were looked up.
 #[derive(Debug, Default)]
 struct Known {
     files: HashMap<Arc<MappedFile>, Option<Arc<Image>>>,
@@ -39,14 +39,13 @@ struct Known {
 }
 
 impl Symbols {
-    /// Nothing is read yet.
+    /// Without any files.
     pub(crate) fn new() -> Symbols {
         Symbols::default()
     }
 
-    /// The frames at a place, from the innermost outwards: those of functions that were inlined there, then
-    /// that of the one they are in. A file that was not read while a process had it is looked for by its
-    /// path.
+    /// The frames at a location, from the innermost outwards: the inlined functions, then the function that
+    /// contains them. A file that was not read while a process had it mapped is opened by its path.
     pub(crate) fn frames(&self, place: &CodeLocation) -> Arc<[Frame]> {
         let mut known = self.known();
         if let Some(frames) = known.frames.get(place) {
@@ -57,7 +56,7 @@ impl Symbols {
         frames
     }
 
-    /// The file of a place, as the process `pid` sees it.
+    /// The image of a location's file, as process `pid` sees it.
     pub(crate) fn image(&self, place: &CodeLocation, pid: u32) -> Option<Arc<Image>> {
         self.known().image(place, pid)
     }
@@ -68,7 +67,7 @@ impl Symbols {
 }
 
 impl Known {
-    /// The frame at an address of the kernel.
+    /// The frame of a kernel address.
     fn kernel(&mut self, address: u64) -> Frame {
         self.kernel.get_or_insert_with(Kernel::read).frame(address)
     }
@@ -79,7 +78,7 @@ impl Known {
             CodeLocation::File(file, offset) => (file_name(&file.path), *offset),
             CodeLocation::Vdso(offset) => (VDSO, *offset),
             CodeLocation::Memory(pid, address) => {
-                // Asked of each process once, when the window is over; what is no JVM has none.
+                // Requested once per process, after the window; a process that is not a JVM has no map.
                 let ask = || PerfMap::of(*pid).unwrap_or_default();
                 let java = self.java.entry(*pid).or_insert_with(ask);
                 return vec![java.frame(*address).unwrap_or_else(|| unknown("", 0))];
@@ -168,11 +167,11 @@ fn open(file: &MappedFile, pid: u32) -> Option<File> {
     open_regular(&file.path, pid)
 }
 
-/// Opens a regular file, as the process sees it or as we do: any other may never end, as `/dev/zero` does
-/// not, or wait for somebody.
+/// Opens a regular file, as the process sees it or as this process does. Reading any other kind of file might
+/// block or never end, such as `/dev/zero`.
 fn open_regular(path: &str, pid: u32) -> Option<File> {
-    let seen = PathBuf::from(format!("/proc/{pid}/root{path}"));
-    [seen.as_path(), Path::new(path)].into_iter().find_map(|path| {
+    let of_process = PathBuf::from(format!("/proc/{pid}/root{path}"));
+    [of_process.as_path(), Path::new(path)].into_iter().find_map(|path| {
         let is_file = fs::metadata(path).is_ok_and(|metadata| metadata.is_file());
         is_file.then(|| File::open(path).ok()).flatten()
     })
@@ -208,7 +207,7 @@ mod tests {
         outer(&symbols.frames(&place))
     }
 
-    /// The frame that no other was put into.
+    /// The frame that contains the others.
     fn outer(frames: &[Frame]) -> Frame {
         frames.last().unwrap().clone()
     }
@@ -229,10 +228,9 @@ mod tests {
     }
 
     #[test]
-    fn what_one_has_read_and_named_another_has_too() {
+    fn clones_share_files_and_names() {
         let space = AddressSpace::of(std::process::id()).unwrap();
-        let place =
-            space.place(what_one_has_read_and_named_another_has_too as fn() as usize as u64);
+        let place = space.place(clones_share_files_and_names as fn() as usize as u64);
         let one = Symbols::new();
         let other = one.clone();
         let image = one.image(&place, space.pid()).unwrap();
@@ -263,7 +261,7 @@ mod tests {
             }
         }
         assert!(vdso > 0, "no function of the vDSO has a name");
-        // Where its debug information is installed, nearly all are named.
+        // With debug information installed, nearly all functions are named.
         let nearly_all = !symbols.known().debug.is_empty();
         assert!(
             named > 1000 && (between > 1000 || nearly_all && between * 9 < named),
@@ -271,7 +269,7 @@ mod tests {
         );
     }
 
-    /// The names at every place in the code of a library, from the innermost outwards.
+    /// The names at every address in the code of a library, from the innermost outwards.
     fn names(path: &std::path::Path, code: std::ops::Range<u64>) -> BTreeSet<Vec<String>> {
         let file = MappedFile {
             path: path.to_str().unwrap().to_owned(),
@@ -290,7 +288,7 @@ mod tests {
     }
 
     #[test]
-    fn inlined_functions_have_frames_of_their_own_where_debug_information_tells_them() {
+    fn debug_information_gives_inlined_functions_their_own_frames() {
         let made = library(&[]);
         let chain = ["mine::mix", "mine::twice", "mine_outer"].map(str::to_owned);
         let found = names(&made.path, made.code.clone());
@@ -301,7 +299,7 @@ mod tests {
         assert!(stripped.iter().all(|names| names.len() == 1), "{stripped:?}");
     }
 
-    #[allow(clippy::inline_always, reason = "it is to be inlined, whatever the profile")]
+    #[allow(clippy::inline_always, reason = "the test needs it inlined in any profile")]
     #[inline(always)]
     fn put_into_its_caller(number: u64) -> u64 {
         std::hint::black_box(number).wrapping_mul(77_777)

@@ -1,5 +1,5 @@
-//! A small library for tests, made by the C++ compiler: one function into which two others are put, and a
-//! plain one.
+//! A small library for tests, compiled with the C++ compiler: a function with two others inlined into it, and
+//! a plain one.
 
 use super::elf_image::Image;
 use std::fs;
@@ -21,13 +21,13 @@ const SOURCE: &str = "
 #[derive(Debug)]
 pub(super) struct TestLibrary {
     pub path: PathBuf,
-    /// Its code, by stated addresses, which are its positions in the file too.
+    /// Its code, by stated addresses, which equal its positions in the file.
     pub code: Range<u64>,
-    /// Goes with this.
+    /// Holds the library; removed when dropped.
     pub folder: TempDir,
 }
 
-/// Makes it with debug information, and with more of the compiler's flags.
+/// Compiles it with debug information and additional compiler flags.
 pub(super) fn library(flags: &[&str]) -> TestLibrary {
     let folder = tempfile::tempdir().unwrap();
     let source = folder.path().join("mine.cpp");

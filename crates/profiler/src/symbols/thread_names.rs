@@ -1,4 +1,4 @@
-//! What threads and their processes call themselves.
+//! The names of threads and the titles of their processes.
 
 use super::process_titles::title;
 use std::collections::{HashMap, HashSet};
@@ -7,17 +7,17 @@ use std::path::Path;
 use syncline_host::read_line;
 use syncline_profile::Thread;
 
-/// Threads by process and number. A thread that has ended keeps what it was last called.
+/// Threads by process and number. A thread that has ended keeps its last name.
 #[derive(Debug, Default)]
 pub(crate) struct ThreadNames {
     known: HashMap<(u32, u32), Thread>,
-    /// Processes that may have become other programs since their first threads were asked for.
+    /// Processes that may have executed another program since their first thread was last named.
     changed: HashSet<u32>,
 }
 
 impl ThreadNames {
-    /// A thread, as it calls itself now, or as it did when last asked for; without a name if it ended
-    /// before it was ever asked for.
+    /// A thread with its current name, or the last known one; without a name if it ended before it was first
+    /// named.
     pub(crate) fn of(&mut self, pid: u32, tid: u32) -> Thread {
         let name = read_line(Path::new(&format!("/proc/{pid}/task/{tid}/comm")));
         let Some(name) = name else {
@@ -26,20 +26,21 @@ impl ThreadNames {
         let command_line = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
         let thread = Thread { name, title: title(&command_line) };
         let known = self.known.entry((pid, tid)).or_default();
-        // A process that ends loses its command line before its name.
+        // A process that is ending loses its command line before its name.
         *known = Thread { title: thread.title.or(known.title.take()), name: thread.name };
         known.clone()
     }
 
-    /// A thread was seen: what it calls itself is asked while it lives, once for each program that it runs.
-    pub(crate) fn met(&mut self, pid: u32, tid: u32) {
+    /// Reports that a thread was sampled: it is named while it exists, once for each program that it
+    /// executes.
+    pub(crate) fn note_thread(&mut self, pid: u32, tid: u32) {
         let has_changed = pid == tid && self.changed.remove(&pid);
         if has_changed || !self.known.contains_key(&(pid, tid)) {
             self.of(pid, tid);
         }
     }
 
-    /// A process may have become another program; its first thread is called after that.
+    /// Reports that a process may have executed another program, after which its first thread is named.
     pub(crate) fn changed(&mut self, pid: u32) {
         self.changed.insert(pid);
     }
@@ -78,13 +79,13 @@ mod tests {
         let thread = Thread { name: "worker 7".to_owned(), title: None };
         assert_eq!(threads.of(pid, tid), thread);
         threads.changed(pid);
-        threads.met(pid, tid);
+        threads.note_thread(pid, tid);
         assert_eq!(threads.of(pid, tid), thread);
         assert_eq!(threads.of(pid, u32::MAX), Thread::default());
     }
 
     #[test]
-    fn a_thread_is_asked_again_when_it_became_another_program() {
+    fn a_thread_is_named_again_after_it_executed_another_program() {
         let mut child = Command::new("sh")
             .args(["-c", "read go; exec sleep 60"])
             .stdin(Stdio::piped())
@@ -99,14 +100,14 @@ mod tests {
         };
         let mut threads = ThreadNames::default();
         becomes("sh\n");
-        threads.met(pid, pid);
+        threads.note_thread(pid, pid);
         child.stdin.take().unwrap().write_all(b"\n").unwrap();
         becomes("sleep\n");
         let known = |threads: &ThreadNames| threads.known[&(pid, pid)].name.clone();
-        threads.met(pid, pid);
+        threads.note_thread(pid, pid);
         let before = known(&threads);
         threads.changed(pid);
-        threads.met(pid, pid);
+        threads.note_thread(pid, pid);
         let after = known(&threads);
         child.kill().unwrap();
         child.wait().unwrap();

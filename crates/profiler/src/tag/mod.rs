@@ -1,17 +1,17 @@
-//! Processor time by the word of the store's own threads, for a store in this process that says which
-//! module each of its threads is in (`instrument::tag`).
+//! Samples processor time by module tags: for a store in this process whose threads tag the module that each
+//! of them is in (`instrument::tag`).
 //!
-//! Each such thread has a timer that runs with its processor time. When it strikes, the thread itself
-//! notes its module, in a signal handler, and goes on. So a module is met as often as it uses a
-//! processor, and nobody else needs one to look. It needs no privileges and no unwinding.
+//! Each such thread has a timer on its own processor time. When it fires, a signal handler on the thread
+//! counts the thread's current module. So a module is counted in proportion to its processor time, and no
+//! other thread needs a processor to sample. It requires no privileges and no unwinding.
 //!
-//! Why not by a thread that looks: tried, left to the scheduler, bound to each processor in turn, and of
-//! real-time priority. Beside sampled stacks the log's share was too large by 40 to 80 % each time, and
-//! nearly all looks came later than they were due by 20 us and more. Likely, not shown: such a thread needs
-//! a processor when the store does, and wakes late when the store waits for a sync.
+//! A separate sampling thread was tried instead: left to the scheduler, bound to each processor in turn, and
+//! with real-time priority. Compared with sampled stacks, the log's share was too large by 40 to 80 % each
+//! time, and nearly all samples came 20 us or more after they were due. The likely (not proven) reason is
+//! that such a thread needs a processor when the store does, and wakes late when the store waits for a sync.
 //!
-//! It sees nothing of threads that never entered a module, and what a tagged thread does outside of all
-//! modules is charged to the laboratory, whose thread it is.
+//! Threads that never entered a module are not sampled, and the time of a tagged thread outside all modules
+//! is charged to the laboratory, which owns the thread.
 
 mod tag_sampler;
 mod thread_timer;

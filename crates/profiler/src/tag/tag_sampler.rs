@@ -1,4 +1,4 @@
-//! The collector: a timer for each tagged thread, and what they noted.
+//! The collector: one timer per tagged thread, and their counts.
 
 use super::thread_timer::{Timer, install_signal_handler, thread_cpu_ns};
 use super::tick_counts::{PLACES, counts};
@@ -17,18 +17,18 @@ use syncline_profile::{Account, Frame, Metric, Name, Precision, ProfileBuilder, 
 
 const COLLECTOR: &str = "tags of the store's own threads";
 
-/// How often threads are looked for that have entered a module for the first time.
+/// The interval of the search for threads that have entered a module for the first time.
 const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
-/// Strikes a second of processor time, at most: a timer strikes at the first tick of the kernel after its
-/// time, and most kernels have 250 a second. As many as ticks would miss one in three: who sleeps a little
-/// between two of them has not used a tick's time by the second.
-const STRIKES_A_SECOND: u64 = 500;
+/// The maximum number of timer signals per second of processor time. A timer fires at the first kernel tick
+/// after its time, and most kernels have 250 ticks per second. A period of one tick would miss one in three:
+/// a thread that sleeps a little between two ticks has not used a tick's time by the second.
+const SIGNALS_PER_SECOND: u64 = 500;
 
-/// A timer that is only tried strikes after more processor time than that takes.
+/// The period of a timer that is created only as a trial.
 const NEVER: Nanos = 3_600 * clock::SECOND;
 
-/// See the module.
+/// The collector of tags.
 #[derive(Debug)]
 pub(crate) struct TagSampler {
     stop: Arc<AtomicBool>,
@@ -36,11 +36,11 @@ pub(crate) struct TagSampler {
     followed: TimedThreads,
 }
 
-/// All threads that had a timer.
+/// All threads that have had a timer.
 #[derive(Debug, Default)]
 struct TimedThreads {
     threads: Vec<TimedThread>,
-    /// Threads without a timer, since all places were taken or the kernel refused.
+    /// The number of threads without a timer, because all places were taken or the kernel refused.
     without: u64,
 }
 
@@ -51,17 +51,17 @@ struct TimedThread {
     name: String,
     place: usize,
     timer: Option<Timer>,
-    /// What its place held when it began.
+    /// The counts of its place when it began.
     before: Vec<u32>,
     first_ns: Nanos,
     last_ns: Nanos,
 }
 
 impl TagSampler {
-    /// Only threads of this process have tags that can be seen.
+    /// Only threads of this process have visible tags.
     pub(crate) fn open(subject: &Subject, _options: &ProfilerOptions) -> Opened {
         if subject.process != Process::Ours {
-            // Not missing: no other store has tags.
+            // Not missing: other stores have no tags.
             return Err(Vec::new());
         }
         match install_signal_handler() {
@@ -79,13 +79,13 @@ impl Collector for TagSampler {
     fn start(&mut self) -> Result<(), String> {
         let stop = Arc::clone(&self.stop);
         let mut followed = TimedThreads::default();
-        followed.look();
+        followed.update();
         let thread = thread::Builder::new().name("meter tags".to_owned());
         let spawned = thread.spawn(move || {
-            let _looking = SamplerThread::here();
+            let _mark = SamplerThread::here();
             while !stop.load(Ordering::Relaxed) {
                 thread::park_timeout(POLL_INTERVAL);
-                followed.look();
+                followed.update();
             }
             followed
         });
@@ -118,7 +118,7 @@ impl Collector for TagSampler {
             thread.hand_over(profile);
         }
         let often = format!(
-            "up to {STRIKES_A_SECOND} timer ticks per second of CPU time, at ticks of the kernel"
+            "up to {SIGNALS_PER_SECOND} timer ticks per second of CPU time, at ticks of the kernel"
         );
         profile.account(Account {
             metric: Metric::CpuByTag,
@@ -137,12 +137,12 @@ impl Collector for TagSampler {
     }
 }
 
-/// Why no thread of this process can have such a timer; none if one can. Tried at the calling thread.
+/// Why threads of this process cannot have such a timer; none if they can. Tried with the calling thread.
 pub(crate) fn refusal() -> Option<String> {
     let own = rustix::thread::gettid().as_raw_nonzero().get();
     let tried = install_signal_handler().and_then(|()| Timer::start(own.unsigned_abs(), 0, NEVER));
     let why = tried.err()?;
-    Some(format!("no timer of a thread's processor time can be had: {why}"))
+    Some(format!("a timer on a thread's processor time cannot be created: {why}"))
 }
 
 fn missing(why: &str) -> Vec<Account> {
@@ -156,9 +156,9 @@ fn missing(why: &str) -> Vec<Account> {
 }
 
 impl TimedThreads {
-    /// Gives a timer to every tagged thread that has none, and sees how far the others are. A thread that
-    /// took the number of one that has ended shows by a clock that went back.
-    fn look(&mut self) {
+    /// Gives a timer to every tagged thread without one, and reads the clocks of the others. A clock that
+    /// went back shows that the thread's number was reused.
+    fn update(&mut self) {
         let mut tagged = Vec::new();
         tag::tagged_threads(&mut tagged);
         for number in tagged.into_iter().map(tag::TaggedThread::thread) {
@@ -178,10 +178,10 @@ impl TimedThreads {
         let place = self.threads.len();
         let path = format!("/proc/self/task/{number}/comm");
         let Some(name) = read_line(Path::new(&path)) else {
-            return; // It has ended.
+            return; // The thread has ended.
         };
         let timer = if place < PLACES {
-            Timer::start(number, place, clock::SECOND / STRIKES_A_SECOND).ok()
+            Timer::start(number, place, clock::SECOND / SIGNALS_PER_SECOND).ok()
         } else {
             None
         };
@@ -202,28 +202,28 @@ impl TimedThreads {
 }
 
 impl TimedThread {
-    /// How often it was met, by module; last, outside of all.
-    fn strikes(&self) -> Vec<u64> {
+    /// The number of timer signals in each module; the last is outside all modules.
+    fn signals(&self) -> Vec<u64> {
         let now = counts(self.place);
         let grown = now.iter().zip(&self.before);
         grown.map(|(now, before)| u64::from(now.wrapping_sub(*before))).collect()
     }
 
-    /// True if it was met in a module of a store.
+    /// True if any signal was in a module of a store.
     fn was_in_a_store(&self) -> bool {
-        let strikes = self.strikes();
-        let modules = Module::ALL.iter().zip(strikes);
+        let signals = self.signals();
+        let modules = Module::ALL.iter().zip(signals);
         modules.into_iter().any(|(module, many)| *module != Module::Laboratory && many > 0)
     }
 
-    /// Its processor time, by what was noted. Without any strike it is nobody's that is known, and so
-    /// little that it is left out.
+    /// Adds the thread's processor time, distributed by its counts. Without any signal its module is unknown,
+    /// and its time is so short that it is omitted.
     fn hand_over(self, profile: &mut ProfileBuilder) {
-        let strikes = self.strikes();
-        let all: u64 = strikes.iter().sum();
+        let signals = self.signals();
+        let all: u64 = signals.iter().sum();
         let cpu_ns = self.last_ns.saturating_sub(self.first_ns);
         let thread = profile.thread(Thread { name: self.name, title: None });
-        for (module, strikes) in strikes.into_iter().enumerate().filter(|(_, many)| *many > 0) {
+        for (module, signals) in signals.into_iter().enumerate().filter(|(_, many)| *many > 0) {
             let module = Module::ALL.get(module).copied();
             let stack = profile.stack([Frame {
                 space: Space::Tag,
@@ -232,8 +232,8 @@ impl TimedThread {
                 offset: 0,
                 inlined: false,
             }]);
-            let weight = (u128::from(cpu_ns) * u128::from(strikes) / u128::from(all)) as u64;
-            profile.add(Metric::CpuByTag, thread, stack, weight, strikes);
+            let weight = (u128::from(cpu_ns) * u128::from(signals) / u128::from(all)) as u64;
+            profile.add(Metric::CpuByTag, thread, stack, weight, signals);
         }
     }
 }
@@ -253,7 +253,7 @@ mod tests {
     use syncline_instrument::{Module, tag};
     use syncline_profile::{Metric, Name, Precision, ProfileBuilder};
 
-    /// Uses so much processor time, however often others take the processor away meanwhile.
+    /// Uses this much processor time, however often other threads take the processor.
     fn spin(length: Duration) {
         let used = || Duration::try_from(clock_gettime(ClockId::ThreadCPUTime)).unwrap();
         let until = used() + length;
@@ -274,14 +274,14 @@ mod tests {
             scope.spawn(|| {
                 let outer = tag::enter(Module::Access);
                 begin.wait();
-                // 1.5 s of processor time, some 375 strikes. Lengths differ by a factor of up to three,
-                // lest they keep step with the kernel's ticks, at which threads are struck and wake.
+                // 1.5 s of processor time, about 375 signals. Lengths vary by a factor of up to three, so
+                // that they do not keep step with the kernel's ticks, at which timers fire and threads wake.
                 for round in 0..190 {
                     let factor = 0.5 + (0.618 * f64::from(round)).fract();
                     spin(Duration::from_millis(6).mul_f64(factor));
                     let _inner = tag::enter(Module::Logging);
                     spin(Duration::from_millis(2).mul_f64(factor));
-                    // Asleep in the module, as whoever waits for a sync: not processor time.
+                    // Asleep in the module, as in a wait for a sync: not processor time.
                     thread::sleep(Duration::from_millis(2));
                 }
                 drop(outer);
@@ -312,9 +312,9 @@ mod tests {
         assert!(matches!(profile.accounts()[0].how, Precision::Sampled(_)));
     }
 
-    /// A profile of a thread that was met so often in each of these modules.
-    fn met_in(modules: &[(Module, u32)]) -> syncline_profile::Profile {
-        // Nobody else takes the last place.
+    /// The profile of a thread with these counts.
+    fn profile_of_counts(modules: &[(Module, u32)]) -> syncline_profile::Profile {
+        // No other thread takes the last place.
         let place = PLACES - 1;
         let mut before = counts(place).to_vec();
         for (module, many) in modules {
@@ -341,16 +341,16 @@ mod tests {
 
     #[test]
     fn a_store_around_which_only_the_laboratory_enters_modules_has_no_tags() {
-        let without = met_in(&[(Module::Laboratory, 9)]);
+        let without = profile_of_counts(&[(Module::Laboratory, 9)]);
         assert!(without.accounts().is_empty() && without.samples().is_empty());
-        let with = met_in(&[(Module::Laboratory, 9), (Module::Logging, 1)]);
+        let with = profile_of_counts(&[(Module::Laboratory, 9), (Module::Logging, 1)]);
         assert_eq!(with.accounts().len(), 1);
         let weights: u64 = with.samples().iter().map(|sample| sample.weight).sum();
         assert_eq!(weights, 1_000);
     }
 
     #[test]
-    fn a_store_in_another_process_has_no_tags_and_misses_none() {
+    fn a_store_in_another_process_has_no_tags_and_no_missing_metric() {
         assert!(open(Process::Other(1)).unwrap_err().is_empty());
     }
 }

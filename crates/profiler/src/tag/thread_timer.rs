@@ -1,9 +1,9 @@
-//! A timer that runs with a thread's processor time and strikes in that thread.
+//! A timer on a thread's processor time that sends a signal to that thread.
 //!
-//! By `timer_create` on the thread's clock, with `SIGPROF` to that very thread. The kernel's number of
-//! such a clock is made of the thread's own number: its complement, shifted by three, with the bits "of
-//! a thread" (4) and "time scheduled" (2); the C library's own function wants a handle that only whoever
-//! started the thread has. It strikes at ticks of the kernel, some hundred a second.
+//! It uses `timer_create` on the thread's clock, with `SIGPROF` to that thread. The kernel's number of such a
+//! clock is derived from the thread's number: its complement, shifted by three, with the bits "of a thread"
+//! (4) and "time scheduled" (2). The C library's own function requires a handle that only the creator of the
+//! thread has. The timer fires at ticks of the kernel, a few hundred per second.
 
 #![allow(
     unsafe_code,
@@ -19,49 +19,49 @@ use syncline_instrument::{Nanos, clock};
 const OF_A_THREAD: i32 = 4;
 const SCHEDULED: i32 = 2;
 
-/// A running timer; it ends when this drops.
+/// A running timer; it is deleted when this drops.
 #[derive(Debug)]
 pub(super) struct Timer(libc::timer_t);
 
-// SAFETY: a timer's number is as good on one thread as on another.
+// SAFETY: a timer's number is valid on every thread.
 unsafe impl Send for Timer {}
 
-/// Makes every strike be noted. To be called before the first timer; may be called again.
+/// Installs the handler that counts each signal. Call it before the first timer; it may be called again.
 pub(super) fn install_signal_handler() -> Result<()> {
-    // SAFETY: a `sigaction` of zeros is one: no handler, no flags, an empty mask.
+    // SAFETY: a `sigaction` of zeros is valid: no handler, no flags, an empty mask.
     let mut action: libc::sigaction = unsafe { zeroed() };
-    action.sa_sigaction = noted as *const () as usize;
-    // What the thread waits for is waited for again.
+    action.sa_sigaction = count_signal as *const () as usize;
+    // An interrupted wait is restarted.
     action.sa_flags = libc::SA_SIGINFO | libc::SA_RESTART;
-    // SAFETY: the handler has the signature that SA_SIGINFO asks for and does only what a handler may.
+    // SAFETY: the handler has the signature that SA_SIGINFO requires and does only what a handler may.
     let answer = unsafe { libc::sigaction(libc::SIGPROF, &raw const action, null_mut()) };
     succeeded(answer)
 }
 
-extern "C" fn noted(_signal: i32, info: *mut libc::siginfo_t, _context: *mut libc::c_void) {
-    // SAFETY: the kernel gives a handler of SA_SIGINFO its information, which lives as long as the call.
-    let told = unsafe { &*info };
-    if told.si_code != libc::SI_TIMER {
+extern "C" fn count_signal(_signal: i32, info: *mut libc::siginfo_t, _context: *mut libc::c_void) {
+    // SAFETY: the kernel passes a handler of SA_SIGINFO its information, which is valid during the call.
+    let signal = unsafe { &*info };
+    if signal.si_code != libc::SI_TIMER {
         return;
     }
-    // SAFETY: a timer's signal carries the value that the timer was made with.
-    let value = unsafe { told.si_value() };
+    // SAFETY: a timer's signal carries the value given to the timer.
+    let value = unsafe { signal.si_value() };
     count_tick(value.sival_ptr.addr());
 }
 
 impl Timer {
-    /// Strikes in a thread of this process each time that it has used so much processor time.
+    /// Sends a signal to a thread of this process each time that it has used `period` of processor time.
     pub(super) fn start(thread: u32, place: usize, period: Nanos) -> Result<Timer> {
         let number = i32::try_from(thread).map_err(Error::other)?;
         let clock_id = (!number << 3) | OF_A_THREAD | SCHEDULED;
-        // SAFETY: a `sigevent` of zeros is one.
+        // SAFETY: a `sigevent` of zeros is valid.
         let mut event: libc::sigevent = unsafe { zeroed() };
         event.sigev_notify = libc::SIGEV_THREAD_ID;
         event.sigev_signo = libc::SIGPROF;
         event.sigev_notify_thread_id = number;
         event.sigev_value.sival_ptr = std::ptr::without_provenance_mut(place);
         let mut timer: libc::timer_t = null_mut();
-        // SAFETY: both places are valid for the call, which keeps no pointer to them.
+        // SAFETY: both pointers are valid for the call, which does not keep them.
         let answer = unsafe { libc::timer_create(clock_id, &raw mut event, &raw mut timer) };
         succeeded(answer)?;
         let timer = Timer(timer);
@@ -70,7 +70,7 @@ impl Timer {
             tv_nsec: (period % clock::SECOND) as libc::c_long,
         };
         let times = libc::itimerspec { it_interval: period, it_value: period };
-        // SAFETY: the timer was just made, and the times live as long as the call.
+        // SAFETY: the timer was just created, and the times are valid during the call.
         let answer = unsafe { libc::timer_settime(timer.0, 0, &raw const times, null_mut()) };
         succeeded(answer)?;
         Ok(timer)
@@ -79,18 +79,18 @@ impl Timer {
 
 impl Drop for Timer {
     fn drop(&mut self) {
-        // SAFETY: the timer is this value's alone. One whose thread has ended is deleted like any other.
+        // SAFETY: this value alone owns the timer. The timer of an ended thread is deleted like any other.
         let answer = unsafe { libc::timer_delete(self.0) };
-        debug_assert_eq!(answer, 0, "a timer that was made can be deleted");
+        debug_assert_eq!(answer, 0, "an existing timer can be deleted");
     }
 }
 
-/// The time that a thread has had a processor so far, user and kernel; none if it has ended.
+/// The processor time that a thread has used so far, user and kernel; none if it has ended.
 pub(crate) fn thread_cpu_ns(thread: u32) -> Option<Nanos> {
     let number = i32::try_from(thread).ok()?;
     let clock_id = (!number << 3) | OF_A_THREAD | SCHEDULED;
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: the call writes one time into the place given, which is one, and keeps no pointer.
+    // SAFETY: the call writes one time through the pointer, which is valid, and does not keep it.
     let answer = unsafe { libc::clock_gettime(clock_id, &raw mut time) };
     (answer == 0).then_some(time.tv_sec as Nanos * clock::SECOND + time.tv_nsec as Nanos)
 }
@@ -113,8 +113,8 @@ mod tests {
     }
 
     #[test]
-    fn a_thread_that_is_not_there_has_no_clock() {
-        // The kernel gives no numbers beyond 2^22.
+    fn a_missing_thread_has_no_clock() {
+        // The kernel assigns no numbers beyond 2^22.
         assert_eq!(thread_cpu_ns((1 << 22) + 1), None);
     }
 }

@@ -1,4 +1,4 @@
-//! The Java program that does known amounts of known things.
+//! A Java program that does a known amount of work.
 
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
@@ -12,7 +12,7 @@ pub(crate) struct JavaProgram {
     _classes: TempDir,
 }
 
-/// What it has done.
+/// The work it has done.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Done {
     pub(crate) bytes: u64,
@@ -32,7 +32,7 @@ impl JavaProgram {
             .arg(classes.path())
             .arg(source)
             .status()
-            .expect("javac is here: apt-get install default-jdk-headless");
+            .expect("javac is required: apt-get install default-jdk-headless");
         assert!(compiled.success());
         let mut process = Command::new("java")
             .args(options)
@@ -54,7 +54,7 @@ impl JavaProgram {
         self.process.id()
     }
 
-    /// What it has done once it has waited for its monitor so often again: 20 ms each.
+    /// Its work so far, after it has waited for its monitor `waits` more times, 20 ms each.
     pub(crate) fn after_waits(&mut self, waits: u64) -> Done {
         let stdin = self.process.stdin.as_mut().unwrap();
         writeln!(stdin, "{waits}").unwrap();

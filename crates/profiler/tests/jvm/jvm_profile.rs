@@ -1,18 +1,18 @@
-//! What a profile says of the program's threads and methods.
+//! A profile of the Java program, by threads and methods.
 
 use super::java_program::{Done, JavaProgram};
 use syncline_host::Process;
 use syncline_profile::{Account, Frame, Metric, Name, Precision, Profile, Sample, Space};
 use syncline_profiler::{Profiler, ProfilerOptions, Subject};
 
-/// What was seen of a window, and what was done in it.
+/// The profile of a window, and the work done in it.
 pub(crate) struct JvmProfile {
     pub(crate) profile: Profile,
     pub(crate) done: Done,
 }
 
 impl JvmProfile {
-    /// Meters the program for so many of its waits.
+    /// Profiles the program for a number of its waits.
     pub(crate) fn of(known: &mut JavaProgram, waits: u64) -> JvmProfile {
         let subject = Subject::of(Process::Other(known.pid()));
         let mut meter = Profiler::open(&subject, &ProfilerOptions::default());
@@ -24,14 +24,14 @@ impl JvmProfile {
         JvmProfile { profile: meter.finish(), done: after.since(before) }
     }
 
-    /// The weight of a metric in threads of a name, on stacks that a method of the program stands on;
-    /// without a method, on any.
+    /// The weight of a metric in threads with a name, on stacks that contain a method of the program; without
+    /// a method, on any stack.
     pub(crate) fn sum(&self, metric: Metric, thread: &str, method: Option<&str>) -> u64 {
         let wanted = |sample: &&Sample| {
             let named = self.profile.thread(sample.thread).name == thread || thread.is_empty();
             let mut frames = self.profile.stack(sample.stack);
-            let stands = method.is_none_or(|method| frames.any(|frame| is_method(frame, method)));
-            sample.metric == metric && named && stands
+            let on_stack = method.is_none_or(|method| frames.any(|frame| is_method(frame, method)));
+            sample.metric == metric && named && on_stack
         };
         let samples = self.profile.samples().iter();
         samples.filter(wanted).map(|sample| sample.weight).sum()
@@ -43,7 +43,7 @@ impl JvmProfile {
         found.unwrap_or_else(|| panic!("no account of {metric:?}"))
     }
 
-    /// Why a metric is not there; fails if it is.
+    /// Why a metric is missing; fails if it is not.
     pub(crate) fn refusal(&self, metric: Metric) -> &str {
         let account = self.account(metric);
         let Precision::NotAttributable(why) = &account.how else {
@@ -54,7 +54,7 @@ impl JvmProfile {
     }
 }
 
-/// True if a figure is a known one, give or take some percent.
+/// True if a figure equals a known one within some percent.
 pub(crate) fn is_about(figure: u64, known: u64, percent: u64) -> bool {
     figure.abs_diff(known) * 100 <= known * percent
 }

@@ -1,10 +1,10 @@
-//! A Java virtual machine is metered: a program that does known amounts of known things.
+//! Profiles a Java virtual machine that runs a program with a known amount of work.
 //!
-//! It needs a JDK, and async-profiler where `scripts/fetch-async-profiler` puts it; without them these
-//! tests fail, and say so. The tests run one after another: they measure.
+//! The tests require a JDK, and async-profiler where `scripts/fetch-async-profiler` puts it; without them
+//! they fail with a message. They run one after another, because they measure.
 
-#![allow(clippy::unwrap_used, reason = "in a test an unwrap is a finding")]
-#![allow(clippy::print_stdout, reason = "what was seen is shown when a test fails")]
+#![allow(clippy::unwrap_used, reason = "a test may fail by an unwrap anywhere")]
+#![allow(clippy::print_stdout, reason = "the measurements are shown when a test fails")]
 
 mod java_program;
 mod jvm_profile;
@@ -18,27 +18,27 @@ use syncline_profile::{Metric, Precision};
 
 /// Names the profiler's library to the program.
 const VARIABLE: &str = "SYNCLINE_ASYNC_PROFILER";
-/// Where there is none.
+/// A path without a library.
 const NOWHERE: &str = "/nowhere/libasyncProfiler.so";
-/// Its collector has threads of its own.
+/// With this collector, garbage collection has its own threads.
 const PARALLEL: [&str; 2] = ["-XX:+UseParallelGC", "-Xmx64m"];
 
-/// Each method is compiled once, and waited for. Code that the second compiler replaces takes its name with
-/// it, and on a busy machine that compiler comes when it may.
+/// Each method is compiled once, and the compilation is awaited. A method that the second compiler replaces
+/// loses its name, and on a busy machine that compiler may run late.
 const COMPILED_ONCE: [&str; 4] =
     ["-XX:+UseParallelGC", "-Xmx64m", "-XX:TieredStopAtLevel=1", "-Xbatch"];
 
 static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 
 #[test]
-fn a_program_is_seen_doing_what_it_does() {
+fn the_profile_matches_the_program_s_work() {
     let _alone = ONE_AT_A_TIME.lock();
     let mut known = JavaProgram::start(&PARALLEL);
-    let seen = JvmProfile::of(&mut known, 150);
-    let sum = |metric, thread, method| seen.sum(metric, thread, method);
-    println!("{:#?}\n{:?}", seen.profile.accounts(), seen.done);
+    let measured = JvmProfile::of(&mut known, 150);
+    let sum = |metric, thread, method| measured.sum(metric, thread, method);
+    println!("{:#?}\n{:?}", measured.profile.accounts(), measured.done);
 
-    // Twice as much work in one method as in the other, whatever the processors gave.
+    // One method does twice as much work as the other, however much processor time there was.
     let (twice, once) = (
         sum(Metric::CpuUser, "spinner", Some("twice")),
         sum(Metric::CpuUser, "spinner", Some("once")),
@@ -46,7 +46,7 @@ fn a_program_is_seen_doing_what_it_does() {
     println!("twice {twice}, once {once}");
     assert!(is_about(twice, 2 * once, 25), "{twice} and {once}");
 
-    // A thread that has the kernel copy zeros is in the kernel, one that multiplies is not.
+    // A thread that makes the kernel copy zeros is in the kernel, one that multiplies is not.
     let parts = |thread| {
         let (user, kernel) = (Metric::CpuUser, Metric::CpuKernel);
         (sum(user, thread, None), sum(kernel, thread, None))
@@ -56,50 +56,50 @@ fn a_program_is_seen_doing_what_it_does() {
     assert!(kernel > 9 * user, "{user} + {kernel}");
     assert!(spun > 20 * spun_kernel, "{spun} + {spun_kernel}");
 
-    // Together the looks are all that the process used, by the kernel's own count.
+    // Together the samples are the time that the process used, by the kernel's own count.
     for metric in [Metric::CpuUser, Metric::CpuKernel] {
-        let account = seen.account(metric);
+        let account = measured.account(metric);
         assert!(matches!(account.how, Precision::Sampled(_)), "{account:?}");
-        let (looked, total) = (sum(metric, "", None), account.total.as_ref().unwrap().amount);
-        println!("{metric:?}: {looked} of {total}, lost {}", account.lost);
-        assert!(is_about(looked, total, 20), "{metric:?}: {looked} of {total}");
+        let (sampled, total) = (sum(metric, "", None), account.total.as_ref().unwrap().amount);
+        println!("{metric:?}: {sampled} of {total}, lost {}", account.lost);
+        assert!(is_about(sampled, total, 20), "{metric:?}: {sampled} of {total}");
     }
 
-    // The window is a little longer than what the program counted in.
+    // The window is a little longer than the program's own measurement.
     let bytes = sum(Metric::AllocatedBytes, "allocator", Some("allocate"));
     let objects = sum(Metric::AllocatedObjects, "allocator", Some("allocate"));
     println!("{bytes} bytes, {objects} objects");
-    assert!(is_about(bytes, seen.done.bytes, 25), "{bytes}");
-    assert!(is_about(objects, seen.done.objects, 25), "{objects}");
+    assert!(is_about(bytes, measured.done.bytes, 25), "{bytes}");
+    assert!(is_about(objects, measured.done.objects, 25), "{objects}");
 
     let waits = sum(Metric::Contentions, "waiter", Some("enter"));
     let waited = sum(Metric::ContentionWait, "waiter", Some("enter"));
     println!("{waits} waits, {waited} ns");
-    assert!(is_about(waits, seen.done.waits, 15), "{waits}");
-    assert!(is_about(waited, seen.done.waited_ns, 15), "{waited}");
+    assert!(is_about(waits, measured.done.waits, 15), "{waits}");
+    assert!(is_about(waited, measured.done.waited_ns, 15), "{waited}");
 
-    // All threads live through the whole window. On a busy machine rounds over them come late, and are fewer.
+    // All threads exist for the whole window. On a busy machine, sampling rounds are late, and fewer.
     let wall = |thread| sum(Metric::Wall, thread, None);
-    let (held, spun, window) = (wall("holder"), wall("spinner"), seen.profile.window_ns());
+    let (held, spun, window) = (wall("holder"), wall("spinner"), measured.profile.window_ns());
     println!("wall {held} and {spun} of {window}");
     assert!(is_about(held, spun, 10), "{held} and {spun}");
     assert!((window / 2..window * 11 / 10).contains(&held), "{held} of {window}");
 
     assert!(sum(Metric::GarbageCollection, "", None) > 0);
-    assert_eq!(seen.account(Metric::GarbageCollection).how, Precision::Exact);
-    assert!(seen.refusal(Metric::Sleeps).contains("recorder"));
+    assert_eq!(measured.account(Metric::GarbageCollection).how, Precision::Exact);
+    assert!(measured.refusal(Metric::Sleeps).contains("recorder"));
 }
 
 #[test]
-fn a_collector_in_the_vm_thread_is_said_to_be_one_and_a_jvm_can_be_metered_twice() {
+fn a_collector_in_the_vm_thread_is_reported_and_a_jvm_can_be_profiled_twice() {
     let _alone = ONE_AT_A_TIME.lock();
     let mut known = JavaProgram::start(&["-XX:+UseSerialGC", "-Xmx64m"]);
     for _ in 0..2 {
-        let seen = JvmProfile::of(&mut known, 20);
-        assert!(seen.refusal(Metric::GarbageCollection).contains("VM thread"));
-        let waits = seen.sum(Metric::Contentions, "waiter", Some("enter"));
-        assert!(waits >= seen.done.waits, "{waits} of {}", seen.done.waits);
-        assert!(seen.sum(Metric::CpuUser, "spinner", None) > 0);
+        let measured = JvmProfile::of(&mut known, 20);
+        assert!(measured.refusal(Metric::GarbageCollection).contains("VM thread"));
+        let waits = measured.sum(Metric::Contentions, "waiter", Some("enter"));
+        assert!(waits >= measured.done.waits, "{waits} of {}", measured.done.waits);
+        assert!(measured.sum(Metric::CpuUser, "spinner", None) > 0);
     }
     let left = std::fs::read_dir("/tmp").unwrap().flatten();
     let ours = format!("syncline-jvm-{}-", std::process::id());
@@ -108,55 +108,55 @@ fn a_collector_in_the_vm_thread_is_said_to_be_one_and_a_jvm_can_be_metered_twice
 }
 
 #[test]
-fn a_jvm_that_leaves_signals_alone_is_seen_and_one_that_refuses_is_spared_and_the_reason_told() {
+fn a_jvm_without_signals_is_profiled_and_one_that_refuses_is_reported() {
     let _alone = ONE_AT_A_TIME.lock();
     let mut known = JavaProgram::start(&["-Xrs"]);
-    let seen = JvmProfile::of(&mut known, 20);
-    assert!(seen.sum(Metric::CpuUser, "spinner", None) > 0);
+    let measured = JvmProfile::of(&mut known, 20);
+    assert!(measured.sum(Metric::CpuUser, "spinner", None) > 0);
     drop(known);
     let mut known = JavaProgram::start(&["-Xrs", "-XX:+DisableAttachMechanism"]);
-    let seen = JvmProfile::of(&mut known, 1);
-    assert!(seen.refusal(Metric::Wall).contains("DisableAttachMechanism"));
+    let measured = JvmProfile::of(&mut known, 1);
+    assert!(measured.refusal(Metric::Wall).contains("DisableAttachMechanism"));
 }
 
-/// What a program can be told by the environment alone is told to another process of this test.
+/// Runs in another test process, because only the environment disables the profiler.
 #[test]
-fn without_the_profiler_the_jvms_own_recorder_is_asked() {
+fn without_the_profiler_the_jvms_own_recorder_is_used() {
     if env::var(VARIABLE).is_ok_and(|named| named == NOWHERE) {
         return recorder_alone();
     }
     let _alone = ONE_AT_A_TIME.lock();
-    let name = "without_the_profiler_the_jvms_own_recorder_is_asked";
+    let name = "without_the_profiler_the_jvms_own_recorder_is_used";
     let run = Command::new(env::current_exe().unwrap())
         .args(["--exact", name, "--nocapture"])
         .env(VARIABLE, NOWHERE)
         .output()
         .unwrap();
-    let said = String::from_utf8_lossy(&run.stdout);
-    println!("{said}\n{}", String::from_utf8_lossy(&run.stderr));
-    assert!(run.status.success() && said.contains("1 passed"));
+    let output = String::from_utf8_lossy(&run.stdout);
+    println!("{output}\n{}", String::from_utf8_lossy(&run.stderr));
+    assert!(run.status.success() && output.contains("1 passed"));
 }
 
 fn recorder_alone() {
     let mut known = JavaProgram::start(&COMPILED_ONCE);
-    let seen = JvmProfile::of(&mut known, 150);
-    let sum = |metric, thread, method| seen.sum(metric, thread, method);
-    println!("{:#?}\n{:?}", seen.profile.accounts(), seen.done);
+    let measured = JvmProfile::of(&mut known, 150);
+    let sum = |metric, thread, method| measured.sum(metric, thread, method);
+    println!("{:#?}\n{:?}", measured.profile.accounts(), measured.done);
     let bytes = sum(Metric::AllocatedBytes, "allocator", Some("allocate"));
     println!("{bytes} bytes");
-    assert!(is_about(bytes, seen.done.bytes, 25), "{bytes}");
+    assert!(is_about(bytes, measured.done.bytes, 25), "{bytes}");
     let waits = sum(Metric::Contentions, "waiter", Some("enter"));
     let waited = sum(Metric::ContentionWait, "waiter", Some("enter"));
     println!("{waits} waits, {waited} ns");
-    assert!(is_about(waits, seen.done.waits, 15), "{waits}");
-    assert!(is_about(waited, seen.done.waited_ns, 15), "{waited}");
+    assert!(is_about(waits, measured.done.waits, 15), "{waits}");
+    assert!(is_about(waited, measured.done.waited_ns, 15), "{waited}");
     let sleeps = sum(Metric::Sleeps, "", None);
     println!("{sleeps} sleeps");
-    assert!(is_about(sleeps, seen.done.sleeps, 15), "{sleeps}");
-    assert_eq!(seen.account(Metric::Sleeps).how, Precision::Exact);
+    assert!(is_about(sleeps, measured.done.sleeps, 15), "{sleeps}");
+    assert_eq!(measured.account(Metric::Sleeps).how, Precision::Exact);
 
-    // Looks from outside take the processors' time, since the JVM says what its code is called.
-    let account = seen.account(Metric::CpuUser);
+    // Samples from outside measure processor time, since the JVM names its code.
+    let account = measured.account(Metric::CpuUser);
     assert_eq!(account.collector, "cpu by perf events", "{account:?}");
     let spun = sum(Metric::CpuUser, "spinner", None);
     let named: u64 = ["work", "twice", "once"]
@@ -167,5 +167,5 @@ fn recorder_alone() {
     assert!(spun > 0 && named * 10 > spun * 9, "{named} of {spun}");
 
     let all = [Metric::Wall, Metric::AllocatedObjects];
-    assert!(all.iter().all(|metric| !seen.refusal(*metric).is_empty()));
+    assert!(all.iter().all(|metric| !measured.refusal(*metric).is_empty()));
 }

@@ -83,7 +83,7 @@ pub fn warnings(url: &str) -> Vec<String> {
     let parsed = Url::parse(&text).ok().filter(|url| url.name == TARGET);
     let pairs = parsed.map_or_else(Vec::new, |url| url.pairs);
     let ignored = pairs.iter().filter_map(|(name, _)| match parameter(name)?.effect {
-        Effect::Ignored(why) => Some(format!("{name} means nothing here: {why}")),
+        Effect::Ignored(why) => Some(format!("{name} has no effect here: {why}")),
         _ => None,
     });
     ignored.collect()
@@ -313,7 +313,7 @@ mod tests {
     fn ignored_parameters_are_reported() {
         let said = warnings("postgresql://h/t?application_name=x&sslmode=require&keepalives=1");
         assert_eq!(said.len(), 2, "{said:?}");
-        assert!(said[0].starts_with("application_name means nothing here"), "{said:?}");
+        assert!(said[0].starts_with("application_name has no effect here"), "{said:?}");
         assert!(warnings("sqlite:x?application_name=x").is_empty());
     }
 }

@@ -1,4 +1,4 @@
-//! `syncline verify disk`: writes until it is cut off, or looks at what a cut has left.
+//! `syncline verify disk`: writes blocks until the power is cut, or checks which of them survived.
 
 use super::record;
 use crate::args::{CutArg, DiskArgs, MethodArg};
@@ -12,11 +12,11 @@ use syncline_record::units::plural;
 use syncline_verify::disk::{self, Cut, Limit, Method, Plan, Subject, WitnessClient};
 use syncline_vfs::{RealDisk, SyncMethod};
 
-/// Where the kernel says which boot this is, and what it is called.
+/// Where the kernel reports the id of this boot, and the host's name.
 const BOOT: &str = "/proc/sys/kernel/random/boot_id";
 const HOST: &str = "/proc/sys/kernel/hostname";
 
-/// Writes, or looks.
+/// Writes, or checks.
 pub(super) fn disk(args: &DiskArgs) -> Outcome {
     environment::must_be_directory(&args.directory)?;
     must_not_be_memory(&args.directory)?;
@@ -25,17 +25,17 @@ pub(super) fn disk(args: &DiskArgs) -> Outcome {
     if args.check { check(args, &subject, &mut caller) } else { write(args, subject, &mut caller) }
 }
 
-/// File systems that stand in memory, by what the kernel calls them: tmpfs, ramfs.
+/// File systems in memory, by the kernel's magic numbers: tmpfs, ramfs.
 const MEMORY: [u64; 2] = [0x0102_1994, 0x8584_58f6];
 
-/// Refuses a directory on no disk at all.
+/// Refuses a directory that is not on a disk.
 fn must_not_be_memory(directory: &Path) -> Result<(), CannotRun> {
     let found = statfs(directory).map_err(|error| {
         CannotRun(format!("cannot read the file system of {}: {error}", directory.display()))
     })?;
     if MEMORY.contains(&(found.f_type as u64)) {
         return Err(CannotRun(format!(
-            "{} is in memory, not on a disk: any loss of power takes all of it; name a directory on the disk \
+            "{} is in memory, not on a disk: every power loss erases it; name a directory on the disk \
              under test",
             directory.display()
         )));
@@ -56,9 +56,9 @@ fn write(args: &DiskArgs, subject: Subject, caller: &mut WitnessClient) -> Outco
     let stop = interrupt::stop_flag();
     let bar = terminal::Progress::of_steps(args.blocks.unwrap_or(0));
     let progress = |blocks| match blocks {
-        // Nothing refuses it any more.
+        // Every refusal is past.
         0 => terminal::note(&format!(
-            "{name}: blocks of {} bytes by {}, each reported to {}; pull the plug when you like, and check with \
+            "{name}: blocks of {} bytes by {}, each reported to {}; pull the plug at any time, and check with \
              --check",
             args.block,
             method.name(),
@@ -69,7 +69,7 @@ fn write(args: &DiskArgs, subject: Subject, caller: &mut WitnessClient) -> Outco
     let written = disk::write(&RealDisk, &plan, caller, stop, &progress)?;
     drop(bar);
     terminal::print(&format!(
-        "{name}: {} blocks written, synced and promised; ended in good order, so nothing was tested yet.\n",
+        "{name}: {} blocks written, synced and promised; stopped in order, so no power loss was tested.\n",
         written.blocks
     ))?;
     Ok(Verdict::Holds)
@@ -113,15 +113,15 @@ fn check(args: &DiskArgs, subject: &Subject, caller: &mut WitnessClient) -> Outc
 
 fn subject(args: &DiskArgs) -> Result<Subject, CannotRun> {
     let directory = environment::real(&args.directory)?;
-    let said = |path: &str| match fs::read_to_string(path) {
+    let read_line = |path: &str| match fs::read_to_string(path) {
         Ok(text) => Ok(text.trim().to_owned()),
         Err(error) => Err(CannotRun(format!("cannot read {path}: {error}"))),
     };
     let name = match &args.name {
         Some(name) => name.clone(),
-        None => format!("{}:{}", said(HOST)?, directory.display()),
+        None => format!("{}:{}", read_line(HOST)?, directory.display()),
     };
-    Ok(Subject { name, directory, boot: said(BOOT)? })
+    Ok(Subject { name, directory, boot: read_line(BOOT)? })
 }
 
 fn method(args: &DiskArgs) -> Result<Method, CannotRun> {

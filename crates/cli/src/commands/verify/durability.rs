@@ -16,15 +16,15 @@ use syncline_record::prepare_folder;
 use syncline_stores::server::shown;
 use syncline_verify::durability::{self, ChildProgram, Class, FaultVerdict, Finding, Request};
 
-/// Verifies a setting of a store, or looks at a kept image again.
-pub(super) fn durability<S: TargetRegistry>(args: &DurabilityArgs, shelf: &S) -> Outcome {
+/// Verifies a setting of a store, or checks a kept image again.
+pub(super) fn durability<S: TargetRegistry>(args: &DurabilityArgs, registry: &S) -> Outcome {
     let program = ChildProgram::this(CHILD)?;
     if let Some(image) = &args.again {
         let scratch = scratch(args, &durability::kept(image)?.store)?;
         return again(image, args.output.json, &program, &scratch);
     }
     let (store, options, like) = if let Some(url) = &args.like {
-        let like = twin(url, shelf)?;
+        let like = replica_config(url, registry)?;
         (like.store.to_owned(), like.options, Some(like.twin))
     } else {
         let target = args.target.as_deref().unwrap_or_default();
@@ -69,15 +69,18 @@ pub(super) fn durability<S: TargetRegistry>(args: &DurabilityArgs, shelf: &S) ->
     Ok(kept.and(verdict(&finding)))
 }
 
-/// Looks at a live server, and says what its replica is.
-fn twin<S: TargetRegistry>(url: &str, shelf: &S) -> Result<durability::ReplicaConfig, CannotRun> {
-    // Others who work there are what is looked at.
-    let target = shelf.open(&with_live_option(url, true))?;
+/// Reads a live server's settings, and returns the replica configuration.
+fn replica_config<S: TargetRegistry>(
+    url: &str,
+    registry: &S,
+) -> Result<durability::ReplicaConfig, CannotRun> {
+    // The server is only read, so other sessions do not matter.
+    let target = registry.open(&with_live_option(url, true))?;
     let seen = block_on(&(), target.observe())?;
     Ok(durability::like(&shown(url), &seen)?)
 }
 
-/// A folder where that store is quickest, unless another was named.
+/// A scratch directory where the store is fastest, unless `--dir` names another.
 fn scratch(args: &DurabilityArgs, store: &str) -> Result<ScratchDir, CannotRun> {
     let quickest = || durability::place(store).unwrap_or_else(|| PathBuf::from("."));
     let directory = args.dir.clone().unwrap_or_else(quickest);
@@ -85,7 +88,7 @@ fn scratch(args: &DurabilityArgs, store: &str) -> Result<ScratchDir, CannotRun> 
     ScratchDir::new(&directory)
 }
 
-/// The outcome of a finding, in the record's words.
+/// The outcome of a finding, as the record stores it.
 fn outcome(finding: &Finding) -> &'static str {
     let fails = matches!(&finding.fault_verdict, Some(FaultVerdict::NotDurable(_)));
     match &finding.verdict {
@@ -97,7 +100,7 @@ fn outcome(finding: &Finding) -> &'static str {
     }
 }
 
-/// What a finding means for the exit code; the reason of anything but 0 is said on standard error.
+/// The verdict of a finding; the reason for anything but 0 is printed on standard error.
 fn verdict(finding: &Finding) -> Verdict {
     if let Some(FaultVerdict::NotDurable(evidence)) = &finding.fault_verdict {
         terminal::error(&format!("not durable on a disk that fails: {evidence}"));
@@ -122,7 +125,7 @@ fn verdict(finding: &Finding) -> Verdict {
     }
 }
 
-/// The format of what `--again --json` prints.
+/// The version of the output of `--again --json`.
 const AGAIN_FORMAT: u32 = 1;
 
 fn again(image: &Path, json: bool, program: &ChildProgram, scratch: &ScratchDir) -> Outcome {
@@ -147,7 +150,7 @@ fn again(image: &Path, json: bool, program: &ChildProgram, scratch: &ScratchDir)
         let fault = case.fault.as_ref();
         let fault = fault.map(|fault| format!("after a {fault}, "));
         terminal::print(&format!(
-            "{}{options}, {} acknowledged, {}power cut behind step {} with loss \"{}\".\nThen: {}: {}\nNow: \
+            "{}{options}, {} acknowledged, {}power lost after step {} with loss \"{}\".\nThen: {}: {}\nNow: \
              {}: {}\n",
             case.store,
             case.outcome.acknowledged,

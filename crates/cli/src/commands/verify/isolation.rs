@@ -17,18 +17,18 @@ use syncline_stores::server::shown;
 use syncline_verify::durability::{self, ChildProgram, Request};
 use syncline_verify::isolation::{self, Ending, History, Loaded, elle};
 
-/// Verifies that transactions of a target stay apart, or checks a history.
-pub(super) fn isolation<S: TargetRegistry>(args: &IsolationArgs, shelf: &S) -> Outcome {
+/// Verifies the isolation of a target's transactions, or checks a history.
+pub(super) fn isolation<S: TargetRegistry>(args: &IsolationArgs, registry: &S) -> Outcome {
     prepare_folder(&args.output.runs)?;
-    // From here on Ctrl-C leaves time to remove what was made.
+    // From here on Ctrl-C leaves time to remove temporary data.
     interrupt::stop_flag();
     if let Some(crashes) = args.crashes {
-        return across(args, crashes);
+        return across_crashes(args, crashes);
     }
     let identity = record::identity();
     let target = args.target.as_deref().map(isolation::with_fast_deadlock_detection);
     let schedules = match &target {
-        Some(url) if !args.no_schedules => schedules(url, shelf)?,
+        Some(url) if !args.no_schedules => schedules(url, registry)?,
         _ => Vec::new(),
     };
     let (subject, loaded) = match (&args.check, &target) {
@@ -39,7 +39,7 @@ pub(super) fn isolation<S: TargetRegistry>(args: &IsolationArgs, shelf: &S) -> O
         }
         (None, target) => {
             let url = target.as_deref().unwrap_or_default();
-            (shown(url), loaded(args, url, shelf)?)
+            (shown(url), loaded(args, url, registry)?)
         }
     };
     if let Some(file) = &args.history {
@@ -52,11 +52,11 @@ pub(super) fn isolation<S: TargetRegistry>(args: &IsolationArgs, shelf: &S) -> O
     let history = &loaded.history;
     if history.count(Ending::Committed) == 0 {
         let what = match history.transactions.len() {
-            0 => "its history holds no transaction".to_owned(),
+            0 => "its history contains no transaction".to_owned(),
             1 => "the one transaction of its history did not commit".to_owned(),
             begun => format!("none of the {begun} transactions of its history committed"),
         };
-        return Err(CannotRun(format!("{subject}: {what}, so nothing can be said")));
+        return Err(CannotRun(format!("{subject}: {what}, so the result is unknown")));
     }
     let claimed = args.claimed.map_or(loaded.claimed, level);
     let mut finding = isolation::Finding::of(&subject, &loaded.product, claimed, history);
@@ -75,17 +75,17 @@ pub(super) fn isolation<S: TargetRegistry>(args: &IsolationArgs, shelf: &S) -> O
         finding: serde_json::to_value(&finding)?,
     })?;
     if !finding.holds() {
-        terminal::error("an anomaly was seen that the level forbids");
+        terminal::error("found an anomaly that the level forbids");
         return Ok(Verdict::Broken);
     }
     Ok(if interrupt::stopped() { Verdict::Partial } else { kept })
 }
 
-/// How long a store is loaded before its power goes.
+/// How long a store is loaded before the power loss.
 const LOAD: Duration = Duration::from_secs(1);
 
-/// Lets a private store crash in mid-load, and checks the histories that go on behind.
-fn across(args: &IsolationArgs, crashes: usize) -> Outcome {
+/// Crashes a private store under load, and checks histories that continue after the crash.
+fn across_crashes(args: &IsolationArgs, crashes: usize) -> Outcome {
     let target = args.target.as_deref().unwrap_or_default();
     let (store, options) = durability::parse("verify isolation --crashes", target)?;
     let directory = durability::place(&store).unwrap_or_else(|| PathBuf::from("."));
@@ -129,7 +129,7 @@ fn across(args: &IsolationArgs, crashes: usize) -> Outcome {
         finding: serde_json::to_value(&found)?,
     })?;
     if !found.holds() {
-        terminal::error("something that was promised did not outlive a crash, or not whole");
+        terminal::error("something promised did not survive a crash, or only in part");
         return Ok(Verdict::Broken);
     }
     match &found.no_cuts {
@@ -141,22 +141,22 @@ fn across(args: &IsolationArgs, crashes: usize) -> Outcome {
     }
 }
 
-/// A history's file that could not be read or written.
+/// The error for a history file that could not be read or written.
 fn unusable(what: &str, file: &Path, error: &io::Error) -> CannotRun {
     CannotRun(format!("cannot {what} the history {}: {error}", file.display()))
 }
 
-/// Plays Hermitage's schedules on every level of a target.
-fn schedules<S: TargetRegistry>(url: &str, shelf: &S) -> Result<Vec<isolation::Row>, CannotRun> {
+/// Runs Hermitage's schedules at every isolation level of a target.
+fn schedules<S: TargetRegistry>(url: &str, registry: &S) -> Result<Vec<isolation::Row>, CannotRun> {
     let mut rows = Vec::new();
     let bar = terminal::Progress::of_messages();
     for level in isolation::levels(url) {
         let open = || {
             if interrupt::stopped() {
-                let why = "stopped before all schedules were played";
+                let why = "stopped before all schedules were run";
                 return Err(syncline_verify::Error::cannot(why));
             }
-            let opened = shelf.open(&level);
+            let opened = registry.open(&level);
             opened.map_err(|error| syncline_verify::Error::cannot(error.0))
         };
         rows.push(isolation::hermitage(&level, open, &|what| bar.at(0, what))?);
@@ -164,18 +164,18 @@ fn schedules<S: TargetRegistry>(url: &str, shelf: &S) -> Result<Vec<isolation::R
     Ok(rows)
 }
 
-/// A history of which nothing else is known.
+/// A history without further information.
 fn from_elsewhere(history: History) -> Loaded {
     Loaded { product: String::new(), claimed: Isolation::NoneClaimed, history }
 }
 
-/// Loads a target; what it says of itself, and what its clients saw.
+/// Loads a target; returns its reported settings and the operations of its clients.
 fn loaded<S: TargetRegistry>(
     args: &IsolationArgs,
     url: &str,
-    shelf: &S,
+    registry: &S,
 ) -> Result<Loaded, CannotRun> {
-    let target = shelf.open(url)?;
+    let target = registry.open(url)?;
     let load =
         isolation::Load { transactions: args.transactions, clients: args.clients, seed: args.seed };
     let loading = format!("loading {}", target.name());
@@ -184,7 +184,7 @@ fn loaded<S: TargetRegistry>(
     let loaded = isolation::load(&target, load, interrupt::stop_flag(), &begun)?;
     drop(bar);
     if interrupt::stopped() {
-        terminal::warn("stopped; what was done so far is checked");
+        terminal::warn("stopped; checking the history so far");
     }
     terminal::note(&format!(
         "{} transactions on {}; checking",
@@ -194,10 +194,10 @@ fn loaded<S: TargetRegistry>(
     Ok(loaded)
 }
 
-/// The most memory that this process has held, in bytes, where the kernel tells.
+/// The peak memory of this process in bytes, if the kernel reports it.
 fn memory_peak() -> Option<u64> {
-    let said = fs::read_to_string("/proc/self/status").ok()?;
-    let line = said.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+    let status = fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
     let kib: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
     Some(kib << 10)
 }

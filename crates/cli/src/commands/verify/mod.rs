@@ -1,4 +1,4 @@
-//! `syncline verify`: findings, their records, and their sentences. One file a verb.
+//! `syncline verify`: one file per subcommand, and the record of a finding.
 
 mod disk;
 mod durability;

@@ -1,4 +1,4 @@
-//! The record of a finding: written first, then shown.
+//! The record of a finding: written first, then printed.
 
 use crate::commands::environment;
 use serde_json::Value;
@@ -7,7 +7,7 @@ use syncline_console::{CannotRun, Verdict, terminal};
 use syncline_record::{Record, VerificationBody, VerificationRecord, Writer};
 use syncline_report::table;
 
-/// What was found of what, for a record.
+/// A finding about a subject, for a record.
 #[derive(Debug)]
 pub(super) struct VerificationResult {
     /// The disk, store, target or history.
@@ -20,20 +20,20 @@ pub(super) struct VerificationResult {
     pub(super) finding: Value,
 }
 
-/// Where a record goes, and how it is shown.
+/// Where a record is written, and how it is printed.
 #[derive(Clone, Debug)]
 pub(super) struct RecordOutput<'s> {
-    /// The folder.
+    /// The directory.
     pub(super) runs: &'s Path,
-    /// What was verified: "durability".
+    /// The subcommand: "durability".
     pub(super) kind: &'s str,
-    /// The record itself, in place of sentences.
+    /// Print the record itself, instead of sentences.
     pub(super) json: bool,
-    /// The record's identity, made when the verification began.
+    /// The record's identity, created when the verification began.
     pub(super) identity: syncline_record::Identity,
 }
 
-/// A private store with the options of its URL: "sqlite?durability=os".
+/// A store with the options of its URL: "sqlite?durability=os".
 pub(super) fn setting(store: &str, options: &str) -> String {
     match options {
         "" => store.to_owned(),
@@ -41,32 +41,31 @@ pub(super) fn setting(store: &str, options: &str) -> String {
     }
 }
 
-/// The identity of a verification that begins now.
+/// The identity of a new verification.
 pub(super) fn identity() -> syncline_record::Identity {
     environment::identity("verification", 0)
 }
 
-/// A line a sentence; in a terminal, which would break them anywhere, broken between words. What has lines
-/// of its own is a table and stays as it is.
-fn drawn(sentences: &[String]) -> String {
+/// Sentences, one per line; on a terminal wrapped between words. Text with its own line breaks is a table and
+/// stays as it is.
+fn wrapped(sentences: &[String]) -> String {
     match terminal::columns() {
         None => sentences.join("\n") + "\n",
         columns => table::at_width(columns, || {
-            let drawn = |sentence: &String| {
+            let wrapped = |sentence: &String| {
                 if sentence.contains('\n') {
                     format!("{sentence}\n")
                 } else {
                     table::paragraph(sentence)
                 }
             };
-            sentences.iter().map(drawn).collect()
+            sentences.iter().map(wrapped).collect()
         }),
     }
 }
 
 impl RecordOutput<'_> {
-    /// Writes the record of a finding and prints the finding, which is shown even where its record could
-    /// not be kept.
+    /// Writes the record of a finding and prints the finding, even if the record could not be written.
     pub(super) fn show(&self, found: VerificationResult) -> Result<Verdict, CannotRun> {
         let record = VerificationRecord {
             identity: self.identity.clone(),
@@ -83,7 +82,7 @@ impl RecordOutput<'_> {
         if self.json {
             terminal::print(&(syncline_record::json(&[Record::from(record)]) + "\n"))?;
         } else {
-            terminal::print(&drawn(&record.body.sentences))?;
+            terminal::print(&wrapped(&record.body.sentences))?;
         }
         Ok(match kept {
             Ok(file) => {

@@ -1,8 +1,9 @@
-//! A folder for a verification's stores and images, removed in the end.
+//! A directory for a verification's stores and images, removed at its end.
 //!
-//! Who is killed leaves it behind. The next verification in that place removes it: a folder of that name, of
-//! the same user, whose process is gone and whose lock nobody holds. Each holds the lock of its own folder as
-//! long as it lives, so that another's is never taken, not even that of a process of another container.
+//! A killed verification leaves its directory behind, and the next one in the same place removes it: a
+//! directory with our prefix, owned by the same user, whose process is gone and whose lock is free. Each
+//! verification holds the lock of its own directory while it runs, so that no running one is removed, not
+//! even that of a process in another container.
 
 use crate::commands::environment;
 use std::fs::{self, File};
@@ -13,18 +14,18 @@ use syncline_verify::power;
 
 const PREFIX: &str = "syncline-verify-";
 
-/// See the module.
+/// A locked directory, removed when this is dropped.
 #[derive(Debug)]
 pub(super) struct ScratchDir {
     path: PathBuf,
-    /// The folder itself, locked.
+    /// The directory itself, locked.
     _lock: File,
 }
 
 impl ScratchDir {
-    /// A new folder in `directory`; what killed ones have left there is removed, and that is said.
+    /// Creates a new directory in `directory`, after removing those of killed verifications, with a note.
     pub(super) fn new(directory: &Path) -> Result<ScratchDir, CannotRun> {
-        sweep(directory);
+        remove_abandoned(directory);
         let path = directory.join(format!("{PREFIX}{}", std::process::id()));
         let cannot = |what: &str, error: &dyn std::fmt::Display| {
             CannotRun(format!("cannot {what} {}: {error}", path.display()))
@@ -35,7 +36,7 @@ impl ScratchDir {
         Ok(ScratchDir { path: environment::real(&path)?, _lock: lock })
     }
 
-    /// Where it is.
+    /// Its path.
     pub(super) fn path(&self) -> &Path {
         &self.path
     }
@@ -44,45 +45,45 @@ impl ScratchDir {
 impl Drop for ScratchDir {
     fn drop(&mut self) {
         if let Err(error) = fs::remove_dir_all(&self.path) {
-            could_not(&self.path, &error);
+            warn_not_removed(&self.path, &error);
         }
     }
 }
 
-fn could_not(path: &Path, error: &dyn std::fmt::Display) {
+fn warn_not_removed(path: &Path, error: &dyn std::fmt::Display) {
     let path = path.display();
-    terminal::warn(&format!("{path} could not be removed ({error}); remove it yourself"));
+    terminal::warn(&format!("{path} could not be removed ({error}); remove it manually"));
 }
 
-/// Removes what killed verifications have left in a directory. One that cannot be read has nothing of ours.
-fn sweep(directory: &Path) {
+/// Removes the directories of killed verifications. An unreadable directory holds none of ours.
+fn remove_abandoned(directory: &Path) {
     let entries = fs::read_dir(directory).into_iter().flatten().flatten();
     for path in entries.map(|entry| entry.path()) {
-        let Some(_lock) = of_the_dead(&path) else {
+        let Some(_lock) = lock_abandoned(&path) else {
             continue;
         };
-        // Mounts outlive who served them.
+        // Mounts outlive the process that serves them.
         let removed = path
             .canonicalize()
             .and_then(|path| power::unmount_below(&path))
             .and_then(|()| fs::remove_dir_all(&path));
         match removed {
             Ok(()) => terminal::note(&format!(
-                "removed {}, which a verification that was killed had left",
+                "removed {}, left by a killed verification",
                 path.display()
             )),
-            Err(error) => could_not(&path, &error),
+            Err(error) => warn_not_removed(&path, &error),
         }
     }
 }
 
-/// The lock of a folder that is ours and whose process is gone.
-fn of_the_dead(path: &Path) -> Option<File> {
+/// The lock of one of our directories whose process is gone.
+fn lock_abandoned(path: &Path) -> Option<File> {
     let name = path.file_name()?.to_str()?;
     let process: u32 = name.strip_prefix(PREFIX)?.parse().ok()?;
-    // A number that is our own by now is not that process any more.
-    let lives = Path::new(&format!("/proc/{process}")).exists();
-    if lives && process != std::process::id() {
+    // A process number reused by this process does not belong to the owner any longer.
+    let is_alive = Path::new(&format!("/proc/{process}")).exists();
+    if is_alive && process != std::process::id() {
         return None;
     }
     let found = fs::symlink_metadata(path).ok()?;

@@ -6,14 +6,14 @@ use syncline_console::{Outcome, Verdict, terminal};
 use syncline_verify::disk::Witness;
 use syncline_vfs::RealDisk;
 
-/// Listens until somebody stops it.
+/// Listens until it is stopped.
 pub(super) fn witness(args: &WitnessArgs) -> Outcome {
     let stop = interrupt::stop_flag();
     let witness = Witness::listen(&args.listen, &RealDisk, &args.keep, args.silence)?;
     let address = witness.address()?;
     let keep = args.keep.display();
     terminal::print(&format!(
-        "listening at {address}, keeping promises in {keep}; Ctrl-C ends it\n"
+        "listening at {address}, recording promises in {keep}; Ctrl-C ends it\n"
     ))?;
     witness.serve(stop, &terminal::note)?;
     Ok(Verdict::Holds)

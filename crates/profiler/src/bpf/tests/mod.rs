@@ -1,6 +1,6 @@
-//! The programs in the kernel, held against processes and threads that do known things.
+//! Tests of the programs in the kernel, with processes and threads whose work is known.
 //!
-//! Only root may load them. As anybody else each test checks that this is said, and how it is opened.
+//! Only root may load them. For other users, each test checks the refusal and its advice.
 
 mod object;
 mod sampling_windows;
@@ -23,9 +23,9 @@ use std::time::Duration;
 use syncline_host::{Process, SyncCounter};
 use syncline_profile::{Metric, Name, Precision, Profile, ProfileBuilder, Sample};
 
-/// None for who may not load programs, which is then said with the way out. One test at a time: all look at
-/// this process's threads, which are those of all tests, and calls beyond the first thousands, and stacks of
-/// those who wait at one depth, are known of all together.
+/// A lock if the user may load programs; otherwise checks the refusal and returns none. Tests run one at a
+/// time: all of them observe the threads of this process, and scaled calls and the stacks of waits at equal
+/// depths are only known in total.
 fn may_load() -> Option<MutexGuard<'static, ()>> {
     static ALONE: Mutex<()> = Mutex::new(());
     if geteuid().is_root() {
@@ -40,7 +40,7 @@ fn assert_refused() {
     assert!(why.contains("setcap cap_bpf,cap_perfmon"), "{why}");
 }
 
-/// A shell that waits, and runs a line when it is told to.
+/// A shell that waits, and runs a line when it receives input.
 struct Waiting(Child);
 
 impl Waiting {
@@ -54,7 +54,7 @@ impl Waiting {
         let mut ready = [0; 6];
         child.stdout.as_mut().unwrap().read_exact(&mut ready).unwrap();
         assert_eq!(&ready, b"ready\n");
-        // All that it does now is to go to sleep over its input.
+        // It now only has to fall asleep in reading its input.
         while !process_tree::sleeps(child.id(), child.id()) {
             thread::yield_now();
         }
@@ -73,7 +73,7 @@ impl Waiting {
     }
 }
 
-/// What is counted of a process while something is done, and for how long it was.
+/// The counts of a process during an action, and its duration.
 fn counted(watched: Process, act: impl FnOnce()) -> (Counts, u64) {
     let mut programs = Programs::load().unwrap();
     programs.attach().unwrap();
@@ -85,11 +85,11 @@ fn counted(watched: Process, act: impl FnOnce()) -> (Counts, u64) {
     programs.count_until(until).unwrap();
     programs.detach().unwrap();
     let mut counts = Counts::read(&mut programs).unwrap();
-    counts.add_sleepers(programs.looked());
+    counts.add_sleepers(programs.sampled());
     (counts, until - since)
 }
 
-/// The same by the collector, as a profile.
+/// The profile of the same, by the collector.
 fn profiled(watched: Process, act: impl FnOnce()) -> Profile {
     let mut collector = open(&Subject::of(watched), &ProfilerOptions::default()).unwrap();
     collector.prepare().unwrap();
@@ -103,8 +103,8 @@ fn profiled(watched: Process, act: impl FnOnce()) -> Profile {
     profile.finish(1)
 }
 
-/// The same with every return told. Where a kernel hides a thread of its own behind whom another comes back,
-/// how long that one was off may not be known, which its account says: it is watched anew.
+/// A profile without unknown returns. A kernel may hide one of its threads, behind which another returns; how
+/// long that one was off is then unknown, its account says so, and the measurement is repeated.
 fn profiled_whole(watch: impl Fn() -> Profile) -> Profile {
     let is_whole = |profile: &Profile| {
         let mut accounts = profile.accounts().iter();
@@ -136,7 +136,7 @@ fn every_call_of_a_child_is_counted_and_none_of_other_processes() {
     let Some(_alone) = may_load() else {
         return;
     };
-    // dd writes byte by byte; it is forked after the counting has begun.
+    // dd writes byte by byte; it is forked after counting has begun.
     let copy = |times: u32| {
         Waiting::shell(&format!("dd if=/dev/zero of=/dev/null bs=1 count={times} status=none"))
     };
@@ -180,14 +180,14 @@ fn every_call_of_threads_that_were_there_and_of_later_ones_is_counted() {
 
 #[cfg(target_arch = "x86_64")]
 #[test]
-fn what_is_no_frame_pointer_makes_no_site() {
+fn values_that_are_not_frame_pointers_create_no_sites() {
     let Some(_alone) = may_load() else {
         return;
     };
     let mut number = 0;
     let (counts, _) = counted(Process::Ours, || {
         let calling = thread::spawn(|| {
-            // Of any size, as sequence numbers and addresses of objects are.
+            // Values of any size, like sequence numbers and addresses of objects.
             (0..3000).for_each(|at| super::foreign_frame_pointer::call_with_frame(at << (at % 32)));
             gettid().as_raw_nonzero().get().unsigned_abs()
         });
@@ -200,7 +200,7 @@ fn what_is_no_frame_pointer_makes_no_site() {
     assert!(own.len() < 10, "one place, {} sites", own.len());
 }
 
-/// Calls the system once at so many depths of the stack, each of which is a site.
+/// Makes a system call at each of `depth` depths of the stack, each of which is a site.
 #[inline(never)]
 fn calls_at_depths(depth: u32) {
     assert!(getppid().is_some());
@@ -210,9 +210,9 @@ fn calls_at_depths(depth: u32) {
     std::hint::black_box(depth);
 }
 
-/// More sites at once than the ring holds copies: none is lost, and whoever was refused comes later.
+/// More sites at once than the ring holds copies: none is lost, and refused copies are taken later.
 #[test]
-fn first_copies_of_many_sites_wait_for_their_turn() {
+fn first_copies_of_many_sites_are_all_taken() {
     let Some(_alone) = may_load() else {
         return;
     };
@@ -240,7 +240,7 @@ fn first_copies_of_many_sites_wait_for_their_turn() {
 }
 
 #[test]
-fn many_calls_are_all_counted_though_one_in_16_is_looked_at() {
+fn all_of_many_calls_are_counted_although_one_in_16_is_sampled() {
     let Some(_alone) = may_load() else {
         return;
     };
@@ -249,20 +249,20 @@ fn many_calls_are_all_counted_though_one_in_16_is_looked_at() {
     let watched = Waiting::shell(&line);
     let (counts, _) = counted(watched.watched(), || watched.go());
     let all = count(&counts, |kind| matches!(kind, Kind::Call(_)));
-    // What starting dd takes is counted too.
+    // Starting dd makes calls too.
     assert!((2 * times..2 * times + 1000).contains(&all), "{all}");
     assert!(!counts.all_calls && counts.losses.calls == 0, "{counts:?}");
     let sums = counts.sums.iter();
-    let looks = sums.filter(|(key, _)| matches!(key.kind, Kind::Call(_)));
-    let looks: u64 = looks.map(|(_, sum)| sum.amount).sum();
-    assert!((all / 20..all / 4).contains(&looks), "{looks} of {all}");
-    // One in 16 of 120,000, of which half are writes: a deviation is 0.6 points.
+    let samples = sums.filter(|(key, _)| matches!(key.kind, Kind::Call(_)));
+    let samples: u64 = samples.map(|(_, sum)| sum.amount).sum();
+    assert!((all / 20..all / 4).contains(&samples), "{samples} of {all}");
+    // One in 16 of 120,000, half of which are writes: the standard deviation is 0.6 points.
     let writes = count(&counts, |kind| kind == Kind::Call(calls().0));
     let apart = writes.abs_diff(times) as f64 / times as f64;
     assert!(apart < 0.06, "{writes} of {times}");
 }
 
-/// Syncs nothing at so many depths of the stack.
+/// Syncs a pipe, which fails, at each of `depth` depths of the stack.
 #[inline(never)]
 fn syncs_at_depths(file: &PipeWriter, depth: u32) {
     assert!(fdatasync(file).is_err(), "a pipe cannot be synced");
@@ -272,10 +272,9 @@ fn syncs_at_depths(file: &PipeWriter, depth: u32) {
     std::hint::black_box(depth);
 }
 
-/// Every sync is looked at where it is made. More places than there is room for: what has none is counted
-/// without its place.
+/// Every sync is sampled at its site. With more sites than fit, the others are counted without a site.
 #[test]
-fn nothing_is_lost_where_there_is_no_room_for_more_sites() {
+fn no_event_is_lost_when_sites_do_not_fit() {
     let Some(_alone) = may_load() else {
         return;
     };
@@ -303,7 +302,7 @@ fn every_sync_is_a_sync_call_and_a_system_call() {
     std::fs::write(&file, "bytes").unwrap();
     let line = format!("for i in 1 2 3 4 5 6 7; do sync {}; done", file.display());
     let watched = Waiting::shell(&line);
-    // Whoever counts them beside the meter is told of each as well.
+    // Another counter of the same calls also receives each of them.
     let beside = SyncCounter::open(watched.watched()).unwrap();
     let before = beside.read().unwrap().syncs;
     let profile = profiled(watched.watched(), || watched.go());
@@ -331,7 +330,7 @@ fn sleep_is_time_off_the_processor_and_a_voluntary_switch() {
     });
     let of_sleep = |sample: &Sample| profile.thread(sample.thread).name == "sleep";
     let off = weight(&profile, Metric::OffCpu, of_sleep);
-    // Whoever else works on this machine may make waking up take its time, and falling asleep.
+    // Other load on this machine may delay waking up and falling asleep.
     assert!((450_000_000..20_000_000_000).contains(&off), "{off} ns");
     assert!(weight(&profile, Metric::VoluntarySwitches, of_sleep) >= 2);
     let lengths = &profile.histograms()[0].counts;
@@ -340,11 +339,11 @@ fn sleep_is_time_off_the_processor_and_a_voluntary_switch() {
 }
 
 #[test]
-fn a_process_is_called_what_it_was_called_at_its_end() {
+fn a_process_has_the_name_it_had_at_its_end() {
     let Some(_alone) = may_load() else {
         return;
     };
-    // It is looked at while it is a shell that waits, and gone before anybody asks again.
+    // It is observed while it is a waiting shell, and has ended before its name is read again.
     let profile = profiled_whole(|| {
         let watched = Waiting::shell("(sleep 0.05; sleep 0.05; exec true)");
         profiled(watched.watched(), || watched.go())
@@ -355,7 +354,7 @@ fn a_process_is_called_what_it_was_called_at_its_end() {
 }
 
 #[test]
-fn who_sleeps_all_the_window_long_was_off_for_exactly_that() {
+fn a_thread_that_sleeps_through_the_window_is_off_for_exactly_that_time() {
     let Some(_alone) = may_load() else {
         return;
     };
@@ -363,7 +362,7 @@ fn who_sleeps_all_the_window_long_was_off_for_exactly_that() {
     let (counts, window) = counted(watched.watched(), || {
         thread::sleep(Duration::from_millis(50));
     });
-    // Requests of others on this machine stand there too.
+    // Requests of other processes are in the counts too.
     let own = counts.sums.iter().filter(|(key, _)| matches!(key.doer, Actor::Thread(_)));
     let own: Vec<_> = own.map(|(_, sum)| (sum.count, sum.amount)).collect();
     assert_eq!(own, [(0, window)], "it did nothing but sleep");
@@ -375,12 +374,12 @@ fn waits_here() {
     for _ in 0..20 {
         thread::sleep(Duration::from_millis(5));
     }
-    // A last call that nothing follows is a jump, and leaves no frame.
+    // Keeps the call from becoming a tail call, which would leave no frame.
     std::hint::black_box(());
 }
 
 #[test]
-fn a_wait_inside_the_c_library_is_seen_to_come_from_its_caller() {
+fn a_wait_inside_the_c_library_is_charged_to_its_caller() {
     let Some(_alone) = may_load() else {
         return;
     };
@@ -401,14 +400,14 @@ fn a_wait_inside_the_c_library_is_seen_to_come_from_its_caller() {
     let off = of_it(Metric::OffCpu);
     let all = weight(&profile, Metric::OffCpu, of_waiting);
     let accounts = profile.accounts();
-    // A sleep begins before the processor is given up; if it is over by then, it is no switch.
+    // A sleep begins before the thread leaves its processor; if it is over by then, there is no switch.
     assert!(off >= 18 * 5_000_000, "{off} of {all}: {accounts:?}");
     assert!(of_it(Metric::VoluntarySwitches) >= 18);
     let calls = of_it(Metric::SystemCalls);
     assert!(calls >= 20, "{calls}");
 }
 
-/// Waits once at so many depths of the stack, each of which is a site.
+/// Waits once at each of `depth` depths of the stack, each of which is a site.
 #[inline(never)]
 fn waits_at_depths(depth: u32) {
     thread::sleep(Duration::from_micros(200));
@@ -418,14 +417,13 @@ fn waits_at_depths(depth: u32) {
     std::hint::black_box(depth);
 }
 
-/// A thread's seats are fewer than the places where it waits: none of its switches is lost between seats and
-/// the map.
+/// A thread waits at more sites than its slot has: no switch is lost between the slot and the map.
 #[test]
 fn every_switch_of_a_thread_that_waits_at_many_places_is_counted() {
     let Some(_alone) = may_load() else {
         return;
     };
-    let mut told = 0;
+    let mut voluntary = 0;
     let profile = profiled(Process::Ours, || {
         let builder = thread::Builder::new().name("many places".to_owned());
         let waiting = builder.spawn(|| {
@@ -435,21 +433,21 @@ fn every_switch_of_a_thread_that_waits_at_many_places_is_counted() {
             let own = lines.find_map(|line| line.strip_prefix("voluntary_ctxt_switches:"));
             own.unwrap().trim().parse::<u64>().unwrap()
         });
-        told = waiting.unwrap().join().unwrap();
+        voluntary = waiting.unwrap().join().unwrap();
     });
-    // A sleep that is over before the thread has given its processor up is no switch.
-    assert!(told > 20 * 41 * 9 / 10, "{told}");
+    // A sleep that is over before the thread has left its processor is not a switch.
+    assert!(voluntary > 20 * 41 * 9 / 10, "{voluntary}");
     let own = |sample: &Sample| profile.thread(sample.thread).name == "many places";
     let counted = weight(&profile, Metric::VoluntarySwitches, own);
-    // Ending is a switch too, which may come behind the window.
-    assert!((told..=told + 1).contains(&counted), "{counted}, {told} told");
+    // The end of the thread is a switch too, possibly after the window.
+    assert!((voluntary..=voluntary + 1).contains(&counted), "{counted}, {voluntary} by the kernel");
     let deep = |sample: &Sample| own(sample) && profile.stack(sample.stack).count() > 30;
-    assert!(weight(&profile, Metric::VoluntarySwitches, deep) > told / 10);
+    assert!(weight(&profile, Metric::VoluntarySwitches, deep) > voluntary / 10);
 }
 
 #[test]
-fn without_the_capability_it_is_said_what_opens_the_way() {
-    // Capabilities are a thread's own.
+fn without_the_capability_the_error_says_how_to_permit_it() {
+    // Capabilities belong to a thread.
     let without = thread::spawn(|| {
         let none = CapabilitySets {
             effective: CapabilitySet::empty(),
@@ -482,7 +480,7 @@ fn switches_need_no_record_on_this_kernel() {
 }
 
 #[test]
-fn a_process_that_is_not_there_is_refused_in_words() {
+fn a_missing_process_is_an_error() {
     let Some(_alone) = may_load() else {
         return;
     };

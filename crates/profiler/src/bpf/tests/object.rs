@@ -1,4 +1,4 @@
-//! The object that is committed is what its source makes.
+//! The committed object is built from the committed source.
 
 use crate::bpf::programs::OBJECT;
 use sha2::{Digest, Sha256};
@@ -6,14 +6,14 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-fn of_the_repository(path: &str) -> PathBuf {
+fn repository_path(path: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join(path)
 }
 
 #[test]
 fn source_and_object_agree() {
-    let source = std::fs::read(of_the_repository("src/bpf/program.bpf.c")).unwrap();
-    let script = std::fs::read(of_the_repository("../../scripts/build-bpf")).unwrap();
+    let source = std::fs::read(repository_path("src/bpf/program.bpf.c")).unwrap();
+    let script = std::fs::read(repository_path("../../scripts/build-bpf")).unwrap();
     let digest = Sha256::new().chain_update(source).chain_update(script).finalize();
     let mut wanted = b"source sha256 ".to_vec();
     for byte in digest {
@@ -24,14 +24,14 @@ fn source_and_object_agree() {
 }
 
 #[test]
-fn the_object_is_what_the_compiler_makes_where_there_is_one() {
+fn the_compiler_builds_the_same_object_if_it_is_installed() {
     if Command::new("clang-14").arg("--version").output().is_err() {
-        // `./test` installs it and compares; here the digest above must do.
+        // `./test` installs the compiler and compares; here the hash above must suffice.
         return;
     }
     let folder = tempfile::tempdir().unwrap();
     let built = folder.path().join("program.o");
-    let script = of_the_repository("../../scripts/build-bpf");
+    let script = repository_path("../../scripts/build-bpf");
     let status = Command::new(script).arg(&built).status().unwrap();
     assert!(status.success());
     assert!(std::fs::read(&built).unwrap() == OBJECT, "run scripts/build-bpf");

@@ -1,4 +1,4 @@
-//! What is told of a window that is looked at in spells.
+//! The counts of a measured window with sampling windows.
 
 use super::{calls, may_load, weight};
 use crate::bpf::collector::{monotonic, open};
@@ -17,7 +17,7 @@ use std::time::Duration;
 use syncline_host::Process;
 use syncline_profile::{Metric, Precision, ProfileBuilder, Sample};
 
-/// Calls the system so often, syncs nothing five times, and ends; its number.
+/// A thread that makes `calls` system calls, syncs five times, and ends; returns its number.
 fn calls_and_syncs(calls: u32) -> u32 {
     let work = thread::spawn(move || {
         let (_reader, writer) = std::io::pipe().unwrap();
@@ -29,23 +29,23 @@ fn calls_and_syncs(calls: u32) -> u32 {
 }
 
 #[test]
-fn between_spells_syncs_are_counted_and_calls_are_not_and_who_sleeps_through_was_off_in_all() {
+fn between_windows_syncs_are_counted_and_calls_are_not_and_sleepers_are_off_in_all() {
     let Some(_alone) = may_load() else {
         return;
     };
     let mut programs = Programs::load().unwrap();
     programs.attach().unwrap();
     if !programs.can_pause() {
-        return; // Linux before 5.18, or without tracepoints of single calls: everything is looked at.
+        return; // Linux before 5.18, or without tracepoints of single calls: all events are counted.
     }
     process_tree::enter(&mut programs, Process::Ours).unwrap();
     let (end, ended) = std::sync::mpsc::channel::<()>();
-    let (tell, told) = std::sync::mpsc::channel();
+    let (sender, receiver) = std::sync::mpsc::channel();
     let sleeper = thread::spawn(move || {
-        tell.send(gettid().as_raw_nonzero().get().unsigned_abs()).unwrap();
+        sender.send(gettid().as_raw_nonzero().get().unsigned_abs()).unwrap();
         assert!(ended.recv().is_err());
     });
-    let sleeper_number = told.recv().unwrap();
+    let sleeper_number = receiver.recv().unwrap();
     while !process_tree::sleeps(std::process::id(), sleeper_number) {
         thread::yield_now();
     }
@@ -55,15 +55,15 @@ fn between_spells_syncs_are_counted_and_calls_are_not_and_who_sleeps_through_was
     let between = calls_and_syncs(777);
     thread::sleep(Duration::from_millis(30));
     programs.resume().unwrap();
-    programs.look(monotonic()).unwrap();
+    programs.start_window(monotonic()).unwrap();
     let second = calls_and_syncs(500);
     programs.count_until(monotonic()).unwrap();
     programs.detach().unwrap();
     drop(end);
     sleeper.join().unwrap();
     let mut counts = Counts::read(&mut programs).unwrap();
-    let looked = programs.looked();
-    counts.add_sleepers(looked);
+    let sampled_ns = programs.sampled();
+    counts.add_sleepers(sampled_ns);
     let of = |number, wanted: Kind| -> u64 {
         let of = counts.sums.iter();
         let of = of.filter(|(key, _)| key.doer == Actor::Thread(number) && key.kind == wanted);
@@ -78,15 +78,15 @@ fn between_spells_syncs_are_counted_and_calls_are_not_and_who_sleeps_through_was
     assert!(!counts.threads.contains_key(&between), "it has ended");
     let off = counts.sums.iter();
     let off = off.filter(|(key, _)| key.doer == Actor::Thread(sleeper_number));
-    assert_eq!(off.map(|(_, sum)| sum.amount).sum::<u64>(), looked);
+    assert_eq!(off.map(|(_, sum)| sum.amount).sum::<u64>(), sampled_ns);
 }
 
-/// What a thread calls a commit.
+/// The number of system calls that a thread here counts as a commit.
 const CALLS: u64 = 100;
 
-/// A thread that does nothing but call the system costs too much to be looked at all the time.
+/// A thread that only makes system calls is too expensive to be sampled all the time.
 #[test]
-fn what_is_dear_is_looked_at_in_spells_and_scaled_to_all_that_was_done() {
+fn expensive_events_are_sampled_in_windows_and_scaled_to_the_total() {
     let Some(_alone) = may_load() else {
         return;
     };

@@ -1,26 +1,26 @@
-//! Bytes read one after another, never past their end.
+//! Reads bytes in order, and never past their end.
 
 use std::borrow::Cow;
 
-/// Why bytes are no flight recording: a clause.
+/// Why bytes are not a valid flight recording: a clause.
 pub(super) type ParseError = String;
 
-/// A place in bytes.
+/// The remaining bytes.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Bytes<'a> {
     left: &'a [u8],
-    /// Whole numbers take as many bytes as they need.
+    /// True if whole numbers have variable length.
     compressed: bool,
 }
 
-/// Text as it stands in an event.
+/// A text in an event.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Text {
-    /// There is none.
+    /// Null.
     Null,
-    /// Here it is.
+    /// The text itself.
     Here(String),
-    /// It is the constant of that number.
+    /// The constant with this number.
     Constant(i64),
 }
 
@@ -40,7 +40,7 @@ impl<'a> Bytes<'a> {
     /// The next bytes.
     pub(super) fn take(&mut self, count: usize) -> Result<&'a [u8], ParseError> {
         let (taken, left) = self.left.split_at_checked(count).ok_or_else(|| {
-            format!("{count} bytes are wanted where {} are left", self.left.len())
+            format!("{count} bytes are required but {} are left", self.left.len())
         })?;
         self.left = left;
         Ok(taken)
@@ -105,7 +105,7 @@ impl<'a> Bytes<'a> {
         self.u16_fixed().map(|value| i64::from(value.cast_signed()))
     }
 
-    /// A number of things that follow, each of a byte at least.
+    /// The number of elements that follow, each of at least one byte.
     pub(super) fn count(&mut self) -> Result<usize, ParseError> {
         let count = self.int()?;
         usize::try_from(count)
@@ -138,7 +138,7 @@ impl<'a> Bytes<'a> {
         let length = self.count()?;
         let mut units = Vec::new();
         for _ in 0..length {
-            // What does not fit is no UTF-16 and becomes the mark of that.
+            // A number that is too large for UTF-16 becomes the replacement character.
             units.push(u16::try_from(self.short()?).unwrap_or(0xfffd));
         }
         Ok(Text::Here(String::from_utf16_lossy(&units)))

@@ -1,4 +1,4 @@
-//! A chunk: its header, its constants, its events.
+//! A chunk of a recording: its header, constants and events.
 
 use super::bytes::{Bytes, ParseError};
 use super::metadata::{self, Classes};
@@ -9,7 +9,7 @@ use syncline_instrument::Nanos;
 const HEADER: usize = 68;
 const METADATA: i64 = 0;
 const CONSTANTS: i64 = 1;
-/// How many constants a reference may lead through: the real ones lead to their value at once.
+/// The maximum length of a chain of constants: real recordings have one step.
 const HOPS: usize = 4;
 const SECOND: i128 = 1_000_000_000;
 
@@ -21,7 +21,7 @@ pub(in crate::jvm) struct Chunk<'a> {
     /// Type and fields of each event that is neither metadata nor constants.
     events: Vec<(i64, Bytes<'a>)>,
     ticks_per_s: i128,
-    /// When it begins: nanoseconds by the time of day, and ticks.
+    /// Its begin, in nanoseconds of wall clock time and in ticks.
     start: (i128, i128),
 }
 
@@ -32,7 +32,7 @@ pub(in crate::jvm) struct Event<'c> {
     value: Value,
 }
 
-/// The chunks of a recording; the error says what is wrong with it.
+/// The chunks of a recording, or the first error in it.
 pub(in crate::jvm) fn chunks(bytes: &[u8]) -> Result<Vec<Chunk<'_>>, ParseError> {
     let (mut left, mut chunks) = (bytes, Vec::new());
     while !left.is_empty() {
@@ -45,15 +45,15 @@ pub(in crate::jvm) fn chunks(bytes: &[u8]) -> Result<Vec<Chunk<'_>>, ParseError>
 }
 
 impl<'a> Chunk<'a> {
-    /// A chunk, and how many bytes it is.
+    /// Reads a chunk, and returns its length in bytes.
     fn read(bytes: &'a [u8]) -> Result<(Chunk<'a>, usize), ParseError> {
         let mut header = Bytes::new(bytes, false);
         if header.take(4)? != b"FLR\0" {
-            return Err("it does not begin as one".to_owned());
+            return Err("it has no chunk header".to_owned());
         }
         let (major, _minor) = (header.u16_fixed()?, header.u16_fixed()?);
         if !(1..=2).contains(&major) {
-            return Err(format!("it is of the unknown version {major}"));
+            return Err(format!("its version {major} is unknown"));
         }
         let size = header.u64_fixed()?;
         let (_constants, metadata) = (header.u64_fixed()?, header.u64_fixed()?);
@@ -65,13 +65,13 @@ impl<'a> Chunk<'a> {
         let size = usize::try_from(size)
             .ok()
             .filter(within)
-            .ok_or_else(|| format!("it says {size} bytes where {} are", bytes.len()))?;
+            .ok_or_else(|| format!("its size is {size} bytes, but {} are left", bytes.len()))?;
         let (whole, metadata) = (&bytes[..size], usize::try_from(metadata).ok());
         let metadata = metadata.and_then(|start| whole.get(start..));
-        let metadata = metadata.ok_or("its metadata is not within it")?;
+        let metadata = metadata.ok_or("its metadata is outside the chunk")?;
         let (kind, body, _) = event(Bytes::new(metadata, compressed))?;
         if kind != METADATA {
-            return Err("its metadata is none".to_owned());
+            return Err("its metadata event has another type".to_owned());
         }
         let mut chunk = Chunk {
             classes: metadata::read(body)?,
@@ -93,8 +93,8 @@ impl<'a> Chunk<'a> {
         Ok((chunk, size))
     }
 
-    /// Constants: start, duration, where the constants before these stand, a mask, then for each type
-    /// its number, how many, and number and value of each.
+    /// Constants: start, duration, the position of the previous constants, a mask, then for each type its
+    /// number, its count, and the number and value of each constant.
     fn constants(&mut self, mut bytes: Bytes<'_>) -> Result<(), ParseError> {
         for _ in 0..3 {
             bytes.long()?;
@@ -111,12 +111,12 @@ impl<'a> Chunk<'a> {
         Ok(())
     }
 
-    /// True if it knows events of that name, whether there are any or not.
+    /// True if the metadata contains events of that name, whether or not any occurred.
     pub(in crate::jvm) fn knows(&self, name: &str) -> bool {
         self.classes.values().any(|class| class.name == name)
     }
 
-    /// The events of that name, in their order; a broken one is an error.
+    /// The events of that name, in order; an invalid one is an error.
     pub(in crate::jvm) fn events<'c>(
         &'c self,
         name: &'c str,
@@ -132,7 +132,7 @@ impl<'a> Chunk<'a> {
         })
     }
 
-    /// Reads the events of these names once, so that no broken one is met when half is counted.
+    /// Parses the events of these names once, so that an invalid one is found before half are counted.
     pub(in crate::jvm) fn check(&self, names: &[&str]) -> Result<(), ParseError> {
         for name in names {
             for event in self.events(name) {
@@ -142,7 +142,7 @@ impl<'a> Chunk<'a> {
         Ok(())
     }
 
-    /// What a value is, if it stands for a constant.
+    /// The value that a constant refers to, or the value itself.
     fn resolve<'c>(&'c self, mut value: &'c Value) -> Option<&'c Value> {
         for _ in 0..HOPS {
             let Value::Constant(class, number) = value else {
@@ -178,13 +178,13 @@ impl<'a> Chunk<'a> {
     }
 }
 
-/// The type and fields of the event at the front, and what follows it.
+/// Splits off the first event: its type, its fields, and the rest.
 fn event(bytes: Bytes<'_>) -> Result<(i64, Bytes<'_>, Bytes<'_>), ParseError> {
     let (mut whole, before) = (bytes, bytes.len());
     let size = whole.int()?;
     let head = before - whole.len();
     let size = usize::try_from(size).ok().filter(|size| *size > head);
-    let size = size.ok_or("an event is shorter than its head")?;
+    let size = size.ok_or("an event is shorter than its header")?;
     let mut rest = bytes;
     let compressed = bytes.is_compressed();
     let mut body = Bytes::new(rest.take(size)?, compressed);
@@ -193,13 +193,13 @@ fn event(bytes: Bytes<'_>) -> Result<(i64, Bytes<'_>, Bytes<'_>), ParseError> {
     Ok((kind, body, rest))
 }
 
-/// A frame as the recorder tells it.
+/// A frame of a recording.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::jvm) struct JfrFrame<'c> {
-    /// The class with slashes or dots, or the library; empty if not told.
+    /// The class, with slashes or dots, or the library; empty if unknown.
     pub(in crate::jvm) class: &'c str,
     pub(in crate::jvm) method: &'c str,
-    /// `JIT compiled`, `Native` and the like.
+    /// `JIT compiled`, `Native` and similar.
     pub(in crate::jvm) kind: &'c str,
 }
 
@@ -217,7 +217,7 @@ impl<'c> Event<'c> {
         }
     }
 
-    /// When it was over, by the time of day in nanoseconds; none if it does not say when it began.
+    /// When it ended, in nanoseconds of wall clock time; none if its begin is unknown.
     pub(in crate::jvm) fn ended_ns(&self) -> Option<Nanos> {
         let (start_ns, start_ticks) = self.chunk.start;
         let ticks = i128::from(self.whole("startTime")?) - start_ticks;
@@ -226,7 +226,7 @@ impl<'c> Event<'c> {
         Nanos::try_from(began + i128::from(lasted)).ok()
     }
 
-    /// A span that is told in ticks.
+    /// A duration in ticks, in nanoseconds.
     pub(in crate::jvm) fn span_ns(&self, field: &str) -> Option<Nanos> {
         let ticks = i128::from(self.whole(field)?);
         let ns = ticks * SECOND / self.chunk.ticks_per_s;
@@ -238,7 +238,7 @@ impl<'c> Event<'c> {
         self.chunk.text(&self.value, path)
     }
 
-    /// The number that stands for the event's stack: equal stacks have equal ones. None if it has none.
+    /// The number of the event's stack: equal stacks have equal numbers. None without a stack.
     pub(in crate::jvm) fn stack_number(&self) -> Option<i64> {
         match self.chunk.at(&self.value, &["stackTrace"])? {
             Value::Constant(_, number) => Some(*number),
@@ -253,11 +253,11 @@ impl<'c> Event<'c> {
             return Vec::new();
         };
         let text = |frame, path: &[&str]| self.chunk.text(frame, path).unwrap_or_default();
-        let told = |frame| JfrFrame {
+        let jfr_frame = |frame| JfrFrame {
             class: text(frame, &["method", "type", "name", "string"]),
             method: text(frame, &["method", "name", "string"]),
             kind: text(frame, &["type", "description"]),
         };
-        frames.iter().map(told).collect()
+        frames.iter().map(jfr_frame).collect()
     }
 }

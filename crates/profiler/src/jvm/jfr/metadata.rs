@@ -1,17 +1,17 @@
-//! What a chunk's types are: their names, and the fields of each in order.
+//! The types of a chunk: their names and fields.
 //!
 //! The metadata is a tree of elements over a table of texts. An element is the number of its name, its
-//! attributes as pairs of numbers, and the elements in it. Types are elements `class` under `metadata`,
-//! with an `id` and a `name`; their fields are elements `field`, whose attribute `class` is the field's
-//! type, `constantPool` says that a number stands for the value, `dimension` 1 that there are many.
+//! attributes as pairs of numbers, and its child elements. Types are elements `class` below `metadata`, with
+//! an `id` and a `name`; their fields are elements `field`, in which `class` is the field's type,
+//! `constantPool` means that a number refers to the value, and `dimension` 1 means an array.
 
 use super::bytes::{Bytes, ParseError, Text};
 use std::collections::HashMap;
 
-/// How deep elements may stand in one another: the real ones are four deep.
+/// The maximum depth of nested elements: real ones have a depth of four.
 const DEPTH: usize = 12;
 
-/// What a field's value is made of.
+/// The kind of a field's value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Plain {
     Boolean,
@@ -60,7 +60,7 @@ struct Attributes {
     many: bool,
 }
 
-/// Reads the metadata, from behind the event's size and type.
+/// Reads the metadata, after the event's size and type.
 pub(super) fn read(mut bytes: Bytes<'_>) -> Result<Classes, ParseError> {
     let (_start, _duration, _number) = (bytes.long()?, bytes.long()?, bytes.long()?);
     let mut texts = Vec::new();
@@ -76,10 +76,10 @@ pub(super) fn read(mut bytes: Bytes<'_>) -> Result<Classes, ParseError> {
 }
 
 impl Reader<'_> {
-    /// Reads an element with all that is in it; `within` is the type it belongs to.
+    /// Reads an element and its children; `within` is the type that contains it.
     fn element(&mut self, within: Option<i64>, depth: usize) -> Result<(), ParseError> {
         if depth > DEPTH {
-            return Err("the metadata is nested without end".to_owned());
+            return Err("the metadata is nested too deeply".to_owned());
         }
         let kind = self.text()?;
         let attributes = self.attributes()?;

@@ -1,8 +1,8 @@
-//! Recordings of our own making, whole and broken.
+//! Tests with generated recordings, valid and broken.
 
 use super::{JfrFrame, chunks};
 
-/// Writes whole numbers as recordings have them.
+/// Writes whole numbers as recordings encode them.
 #[derive(Default)]
 struct Writer {
     bytes: Vec<u8>,
@@ -32,7 +32,7 @@ impl Writer {
         self
     }
 
-    /// An event with its size in four bytes in front, as the JVM writes it.
+    /// Writes an event after its size in four bytes, as the JVM does.
     fn event(&mut self, body: &[u8]) {
         let size = body.len() as u32 + 4;
         for place in 0..3 {
@@ -53,7 +53,7 @@ const FRAME: u64 = 16;
 const STACK: u64 = 17;
 const SAMPLE: u64 = 18;
 
-/// A type: number, name, and of each field the name, the type, and what is special about it.
+/// A type: number, name, and for each field its name, type and attribute.
 type Definition<'a> = (u64, &'a str, &'a [(&'a str, u64, &'a str)]);
 
 const TYPES: &[Definition<'_>] = &[
@@ -132,7 +132,7 @@ fn constants() -> Vec<u8> {
     event.wholes(&[CLASS, 1, 7, 1]);
     event.wholes(&[METHOD, 1, 8, 7, 2]);
     event.wholes(&[KIND, 1, 1]).text("JIT compiled");
-    // The second frame's method is nowhere.
+    // The second frame's method is missing.
     event.wholes(&[STACK, 1, 9, 2, 8, 1, 99, 1]);
     event.bytes
 }
@@ -144,7 +144,7 @@ fn sample(duration: u64, stack: u64) -> Vec<u8> {
     event.bytes
 }
 
-/// A chunk of these events, the first of which is its metadata; 1,000 ticks a second.
+/// A chunk of these events, the first of which is its metadata; 1,000 ticks per second.
 fn chunk(events: &[Vec<u8>]) -> Vec<u8> {
     let mut body = Writer::default();
     for event in events {
@@ -162,13 +162,13 @@ fn chunk(events: &[Vec<u8>]) -> Vec<u8> {
 }
 
 fn whole() -> Vec<u8> {
-    // An event of a type that the metadata does not know is passed over.
-    let stranger = vec![77, 1, 2, 3];
-    let events = [metadata(TYPES), sample(20, 9), stranger, sample(30, 98), constants()];
+    // An event of an unknown type is ignored.
+    let unknown = vec![77, 1, 2, 3];
+    let events = [metadata(TYPES), sample(20, 9), unknown, sample(30, 98), constants()];
     [chunk(&events), chunk(&events[..2])].concat()
 }
 
-/// Reads all there is, whatever the bytes are.
+/// Reads everything from arbitrary bytes.
 fn read(bytes: &[u8]) -> usize {
     let mut events = 0;
     for chunk in chunks(bytes).unwrap_or_default() {
@@ -188,7 +188,7 @@ fn events_are_read_with_their_stacks() {
     let events: Vec<_> = found[0].events("test.Sample").map(Result::unwrap).collect();
     let spans: Vec<_> = events.iter().map(|event| event.span_ns("duration")).collect();
     assert_eq!(spans, [Some(20_000_000), Some(30_000_000)]);
-    // 600 ticks after the chunk's begin, which was at 5 s, and 20 ticks long.
+    // 600 ticks after the chunk's begin at 5 s, with a length of 20 ticks.
     assert_eq!(events[0].ended_ns(), Some(5_620_000_000));
     assert_eq!(events[0].text(&["note"]), Some("noted"));
     assert_eq!(events[0].stack_number(), Some(9));
@@ -196,15 +196,15 @@ fn events_are_read_with_their_stacks() {
     let nowhere = JfrFrame { class: "", method: "", ..run };
     assert_eq!(events[0].stack(), [run, nowhere]);
     assert_eq!((events[1].stack(), events[1].whole("missing")), (vec![], None));
-    // The second chunk has no constants: its event's stack is nowhere.
-    let lonely = found[1].events("test.Sample").next().unwrap().unwrap();
-    assert_eq!(lonely.stack(), []);
+    // The second chunk has no constants, so its event has no stack.
+    let without_constants = found[1].events("test.Sample").next().unwrap().unwrap();
+    assert_eq!(without_constants.stack(), []);
     assert!(found[0].knows("test.Sample") && !found[0].knows("test.Other"));
     assert_eq!(found[0].events("test.Other").count(), 0);
 }
 
 #[test]
-fn a_recording_that_was_cut_off_is_refused_in_words() {
+fn a_truncated_recording_is_an_error() {
     let bytes = whole();
     let (mut refused, mut accepted) = (0, 0);
     for length in 0..bytes.len() {
@@ -216,12 +216,12 @@ fn a_recording_that_was_cut_off_is_refused_in_words() {
             Ok(chunks) => accepted += chunks.len(),
         }
     }
-    // Nothing at all is a recording without chunks, and the first chunk is one by itself.
+    // No bytes are a recording without chunks, and the first chunk is a valid recording.
     assert_eq!((refused, accepted), (bytes.len() - 2, 1));
 }
 
 #[test]
-fn whatever_the_bytes_are_reading_ends() {
+fn reading_arbitrary_bytes_ends() {
     let mut state = 1_u64;
     let mut next = |below: usize| {
         state =
@@ -251,13 +251,13 @@ fn whatever_the_bytes_are_reading_ends() {
 }
 
 #[test]
-fn types_that_hold_themselves_are_refused() {
+fn types_that_contain_themselves_are_refused() {
     let itself: &[Definition<'_>] = &[(SAMPLE, "test.Sample", &[("again", SAMPLE, "")])];
     let bytes = chunk(&[metadata(itself), vec![SAMPLE as u8, 1, 2, 3]]);
     let found = chunks(&bytes).unwrap();
     let why = found[0].events("test.Sample").next().unwrap().unwrap_err();
     assert!(why.contains("nested"), "{why}");
-    // Nine types, each holding nine of the next, the last one nothing: no byte would bear them.
+    // Nine types, each containing nine of the next, and the last one empty: no byte would be consumed.
     let names = ["a"; 9].map(|name| [(name, 20, ""); 9]);
     let mut tower: Vec<Definition<'_>> = vec![(SAMPLE, "test.Sample", &names[0])];
     let levels: Vec<Vec<(&str, u64, &str)>> =

@@ -1,9 +1,9 @@
-//! Values of events and constants, read by their types.
+//! Reads the values of events and constants by their types.
 
 use super::bytes::{Bytes, ParseError, Text};
 use super::metadata::{Classes, Field, Plain};
 
-/// How deep values may stand in one another: the real ones are four deep.
+/// The maximum depth of nested values: real ones have a depth of four.
 const DEPTH: usize = 12;
 
 /// A value.
@@ -13,9 +13,9 @@ pub(super) enum Value {
     Whole(i64),
     Float(f64),
     Text(String),
-    /// The constant of a type and a number.
+    /// The constant with this type and number.
     Constant(i64, i64),
-    /// Fields of a type, in its order.
+    /// The fields of a type, in order.
     Object(i64, Vec<Value>),
     Many(Vec<Value>),
 }
@@ -28,13 +28,13 @@ pub(super) fn read(
     depth: usize,
 ) -> Result<Value, ParseError> {
     if depth > DEPTH {
-        return Err("values are nested without end".to_owned());
+        return Err("values are nested too deeply".to_owned());
     }
     let found = classes.get(&class).ok_or_else(|| format!("there is no type {class}"))?;
     let Some(plain) = found.plain else {
-        // Else a few types could nest without taking a byte of the file.
+        // Otherwise a few types could nest without consuming bytes of the file.
         if found.fields.is_empty() && depth > 0 {
-            return Err(format!("{} stands in another and has no fields", found.name));
+            return Err(format!("{} is nested in another type and has no fields", found.name));
         }
         let mut values = Vec::with_capacity(found.fields.len());
         for field in &found.fields {
