@@ -59,7 +59,7 @@ fn runner_head() -> RunHead {
             },
             log_place: LogLocation::Directory(PathBuf::from("/home/ann")),
             process: StoreProcess::InProcess,
-            disk_space: Err("the store was not asked".to_owned()),
+            disk_space: Err("the store was not reached".to_owned()),
             intent: DryRunPlan::default(),
         },
         workload: WorkloadFacts {

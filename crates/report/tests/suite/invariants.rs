@@ -68,7 +68,7 @@ fn clients_that_waited_through_the_run_contradict_nothing() {
         fairness.starved = (0..clients).collect();
         let one = &mut run.end.repetitions[0].client_time;
         *one = Some(ClientTime { in_transactions: 1.0, between: 0.0 });
-        violations(run).iter().any(|what| what.contains("clients by the rate"))
+        violations(run).iter().any(|what| what.contains("clients divided by the rate"))
     };
     let times = &mut run.end.repetitions[0].transactions[0];
     for times in [&mut times.service_ns, &mut times.response_ns] {
@@ -81,23 +81,23 @@ fn clients_that_waited_through_the_run_contradict_nothing() {
 /// Item 4: each invariant can fail, and is named where it does.
 #[test]
 fn a_record_that_contradicts_itself_is_named() {
-    violated(|run| run.end.outcomes.attempted += 1, "the ends of all");
+    violated(|run| run.end.outcomes.attempted += 1, "the outcomes of all");
     violated(
         |run| run.end.repetitions[0].transactions[0].outcomes = fixture::outcomes(1, 0),
         "do not add up",
     );
     // f01: a count of one time by the length of another.
-    violated(|run| run.end.repetitions[1].throughput_per_s *= 1.8, "the rate by");
+    violated(|run| run.end.repetitions[1].throughput_per_s *= 1.8, "the rate times");
     violated(|run| run.end.commits_in_span = Some(3), "the repetitions' commits");
     violated(|run| run.end.repetitions[0].commits_late = Some(u64::MAX), "were late");
-    violated(|run| run.end.repetitions[2].commits_per_sync = Some(2.0), "commits per sync by");
+    violated(|run| run.end.repetitions[2].commits_per_sync = Some(2.0), "commits per sync times");
     violated(
         |run| {
             run.end.stopped_by = Some("transactions".to_owned());
             run.end.repetitions[0].outcomes.committed -= 1;
             run.end.repetitions[0].outcomes.unfinished += 1;
         },
-        "a run by count",
+        "a run that ends by count",
     );
     violated(
         |run| {
@@ -112,7 +112,7 @@ fn a_record_that_contradicts_itself_is_named() {
             let one = &mut run.end.repetitions[0].transactions[0];
             one.response_ns.as_mut().unwrap().p99 += 1;
         },
-        "has two times",
+        "differ in a closed loop",
     );
     // D1: clients that waited through the run were in no figure.
     violated(
@@ -129,7 +129,7 @@ fn a_record_that_contradicts_itself_is_named() {
                 times.as_mut().unwrap().mean *= 0.5;
             }
         },
-        "8 clients by the rate",
+        "8 clients divided by the rate",
     );
     violated(
         |run| {
@@ -138,8 +138,8 @@ fn a_record_that_contradicts_itself_is_named() {
         },
         "read_share",
     );
-    violated(|run| run.intervals[0].start_ns = u64::MAX, "interval 1 is not");
-    violated(|run| run.intervals[0].committed *= 3, "hold more commits");
+    violated(|run| run.intervals[0].start_ns = u64::MAX, "times of interval 1 are not");
+    violated(|run| run.intervals[0].committed *= 3, "have more commits");
 }
 
 #[test]
@@ -166,7 +166,7 @@ fn shares_of_one_whole_add_up_to_it() {
         timed_one_in: 64,
         rows: vec![path],
     });
-    assert!(violations(&split).join("; ").contains("are not its whole"));
+    assert!(violations(&split).join("; ").contains("do not add up to its total"));
 }
 
 /// Item 4: in the product.
@@ -175,7 +175,7 @@ fn a_record_that_contradicts_itself_says_so() {
     let mut run = conversion::result(1_000, Some(0.5));
     assert!(!warned(&run).contains("inconsistent"));
     run.throughput_per_s *= 1.8;
-    assert!(warned(&run).contains("inconsistent: repetition 1: the rate by"));
+    assert!(warned(&run).contains("inconsistent: repetition 1: the rate times"));
 }
 
 fn warned(run: &syncline_runner::RunResult) -> String {

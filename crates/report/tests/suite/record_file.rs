@@ -186,12 +186,12 @@ fn bytes_that_are_no_text_are_damage_unless_the_last_line_was_torn() {
 }
 
 #[test]
-fn a_folder_that_cannot_be_made_is_said() {
+fn a_folder_that_cannot_be_created_is_reported() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("file");
     fs::write(&file, "x").unwrap();
     let run = fixture::run(SQLITE, 8, 9_120.0, 1.0);
     let error = Writer::create_run(&file, &run.identity, &run.head).unwrap_err();
-    assert!(error.to_string().contains("cannot make the record"), "{error}");
+    assert!(error.to_string().contains("cannot create the record"), "{error}");
     assert!(list(&file).unwrap_err().to_string().starts_with("cannot read"));
 }
