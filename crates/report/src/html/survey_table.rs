@@ -26,11 +26,11 @@ fn body(group: &Group<'_>, survey: &Survey<'_>) -> Markup {
     html! {
         tbody {
             tr.group { th colspan=(COLUMNS) { (heading(group)) } }
-            @for rung in &group.rungs {
-                @match rung.outcome {
+            @for step in &group.steps {
+                @match step.outcome {
                     StepOutcome::Ran(run) => (row(run, survey)),
                     StepOutcome::NotRun(reason) => tr.notrun {
-                        td { (rung.clients) }
+                        td { (step.clients) }
                         td.text colspan=(COLUMNS - 1) { "not run: " (reason) }
                     },
                 }

@@ -65,8 +65,8 @@ pub fn stores(surveys: &[Survey<'_>]) -> String {
     .spare(&["p50", "x disk (max)"]);
     for (letter, survey) in letters.zip(surveys) {
         for group in survey.groups() {
-            for rung in &group.rungs {
-                let StepOutcome::Ran(run) = rung.outcome else {
+            for step in &group.steps {
+                let StepOutcome::Ran(run) = step.outcome else {
                     continue;
                 };
                 let store = match &same {

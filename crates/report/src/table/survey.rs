@@ -135,8 +135,8 @@ fn rows(survey: &Survey<'_>) -> String {
     let groups = survey.groups();
     for group in &groups {
         grid.text(heading(group));
-        for rung in &group.rungs {
-            match rung.outcome {
+        for step in &group.steps {
+            match step.outcome {
                 StepOutcome::Ran(run) => {
                     grid.row(cells(run, survey.line()));
                     if let Some(starved) = starved(run) {
@@ -144,7 +144,7 @@ fn rows(survey: &Survey<'_>) -> String {
                     }
                 }
                 StepOutcome::NotRun(reason) => {
-                    grid.text(format!("{:>7}  not run: {reason}", rung.clients));
+                    grid.text(format!("{:>7}  not run: {reason}", step.clients));
                 }
             }
         }
