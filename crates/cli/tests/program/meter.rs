@@ -366,7 +366,7 @@ fn what_looking_costs_is_printed_and_weighed_before_the_span() {
     let path = records(folder.path()).pop().unwrap();
     let shown = say(folder.path(), &format!("show {}", path.display()));
     let flat = shown.out.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(flat.contains("throughput with the meter over without, "), "{flat}");
+    assert!(flat.contains("throughput with the profiler over without, "), "{flat}");
     let alone = quick_run(folder.path(), "--on null --transactions 1 --meter-overhead");
     assert_eq!(alone.code, 2, "it asks for --meter: {alone:?}");
 }

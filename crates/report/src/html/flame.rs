@@ -6,7 +6,7 @@
 //! 3. Names stand in the rectangles as far as they fit; the whole name, module and share stand in the
 //!    title that shows when one points at it.
 
-use crate::cost::{CostThreads, Whose, named};
+use crate::cost::{CostThreads, ThreadFilter, named};
 use maud::{Markup, html};
 use std::collections::BTreeMap;
 use syncline_profile::Module;
@@ -94,14 +94,15 @@ fn heading(module: Option<Module>) -> &'static str {
 
 /// The stacks of the threads that serve clients, from the outermost frame inwards.
 fn tree(stacks: &Stacks) -> (Node, String) {
-    let seen = ChargedProfile::new(&stacks.profile, &stacks.map, View::Innermost);
-    // The default choice is no pattern, so nothing can be wrong with it.
-    let whose = Whose::of(&CostThreads::Serving, &seen).unwrap_or(Whose::Classes(Vec::new()));
+    let profile = ChargedProfile::new(&stacks.profile, &stacks.map, View::Innermost);
+    // The default choice is not a pattern, so it cannot fail.
+    let filter = ThreadFilter::of(&CostThreads::Serving, &profile)
+        .unwrap_or(ThreadFilter::Classes(Vec::new()));
     let mut root = Node::default();
     let mut classes: Vec<&str> = Vec::new();
-    for sample in seen.samples() {
+    for sample in profile.samples() {
         let cpu = matches!(sample.metric, Metric::CpuUser | Metric::CpuKernel);
-        if !cpu || !whose.holds(&sample) {
+        if !cpu || !filter.holds(&sample) {
             continue;
         }
         let class = class_word(sample.class);
