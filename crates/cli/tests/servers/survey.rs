@@ -29,7 +29,7 @@ fn a_survey_places_private_servers_on_the_lines_of_their_own_log_directories() {
     let shown = say(folder.path(), &format!("show {}", all_records(folder.path())));
     let table = shown.out.as_str();
     let (_, together) = table
-        .split_once("every store beside the sync rate of its log's disk")
+        .split_once("every store with the sync rate of its log's disk")
         .unwrap_or_else(|| panic!("no table of all stores: {table}"));
     for name in ["engine", "sqlite", "postgres", "mariadb"] {
         let rows = together.lines().filter(|line| line.starts_with(name));
