@@ -7,7 +7,7 @@ use syncline_record::{Latency, RunRecord, place_on_line};
 
 const COLUMNS: usize = 9;
 
-/// One body of rows a store, each with what its durability rests on.
+/// One group of rows per store, with its durability and evidence.
 pub(super) fn table(survey: &Survey<'_>) -> Markup {
     html! {
         div.scroll tabindex="0" { table {
