@@ -109,7 +109,7 @@ pub enum Error {
         path: PathBuf,
     },
     /// The file is not a record.
-    #[error("{path} is not a Syncline record: it does not start with the record format")]
+    #[error("{path} is not a record of Syncline: it does not start with the record format")]
     NotARecord {
         /// The file.
         path: PathBuf,

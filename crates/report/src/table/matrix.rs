@@ -83,8 +83,8 @@ impl<'a> DirectoryRuns<'a> {
 pub(super) fn matrix_of(directories: &[DirectoryRuns<'_>]) -> String {
     let mut text = prose::wrapped(
         "",
-        "commits per second of one client that commits every insert, beside what each directory \
-         can sync",
+        "commits per second of one client that commits every insert, with the sync rate of each \
+         directory",
     ) + "\n";
     let mut stores: Vec<(String, String)> = Vec::new();
     for run in directories.iter().flat_map(DirectoryRuns::singles) {

@@ -332,9 +332,9 @@ fn words_of_views_are_distinct_and_each_has_its_file() {
 #[test]
 fn the_page_draws_inserts_over_inserts_a_commit_where_they_differ() {
     let page = html::report(&commit_every(), &[]);
-    assert!(page.contains("aria-label=\"Inserts per second by inserts a commit\""));
+    assert!(page.contains("aria-label=\"Inserts per second by inserts per commit\""));
     assert!(page.contains("sqlite, threads, data, 1 client"));
     assert!(!page.contains("engine, futures, data, 1 client"), "one point is no curve");
     let page = html::report(&[fixture::run(ENGINE, 1, 11_300.0, 1.0).into()], &[]);
-    assert!(!page.contains("Inserts per second by inserts a commit"));
+    assert!(!page.contains("Inserts per second by inserts per commit"));
 }

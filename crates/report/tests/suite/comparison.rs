@@ -34,7 +34,7 @@ fn unlike_runs_are_refused_unless_asked_for() {
     assert!(refusal(base(), other).contains("commit-every=100"));
     let mut empty = base();
     empty.end.outcomes.committed = 0;
-    assert!(refusal(base(), empty).contains("nothing was committed"));
+    assert!(refusal(base(), empty).contains("no committed transactions"));
     let probe = Record::from(fixture::probe());
     let mixed = compare(&record(base()), &probe, true).unwrap_err().to_string();
     assert!(mixed.contains("cannot be compared with a probe"));

@@ -103,10 +103,10 @@ fn what_is_no_whole_record_is_refused_with_a_sentence() {
     };
     assert!(refused(b"").contains("is empty"));
     assert!(refused(b"\n \n").contains("is empty"));
-    assert!(refused(b"hello\nworld\n").contains("not a record of this program"));
-    assert!(refused(b"{\"name\":\"other\"}\n").contains("not a record of this program"));
-    assert!(refused(b"[1,2]").contains("not a record of this program"));
-    assert!(refused(&[0xff, 0xfe, 0x00, 0x80]).contains("not a record of this program"));
+    assert!(refused(b"hello\nworld\n").contains("not a record of Syncline"));
+    assert!(refused(b"{\"name\":\"other\"}\n").contains("not a record of Syncline"));
+    assert!(refused(b"[1,2]").contains("not a record of Syncline"));
+    assert!(refused(&[0xff, 0xfe, 0x00, 0x80]).contains("not a record of Syncline"));
     let absent = folder.path().join("absent.jsonl");
     assert!(sentence(&absent).starts_with("cannot read"));
 
