@@ -159,7 +159,7 @@ fn two_clusters(cell: &Cell, figures: &CellFigures) -> String {
 fn transfers(record: &ProbeRecord) -> String {
     let body = &record.body;
     let mut grid = Grid::new(&[
-        ("Beside syncs", Side::Left),
+        ("Other I/O", Side::Left),
         ("rate", Side::Right),
         ("p50", Side::Right),
         ("p99", Side::Right),

@@ -43,12 +43,12 @@ pub fn series(runs: &[&RunRecord]) -> String {
     let last = if grouped {
         "wait, sync: of a commit for its group and for the sync, the mean of those that the store times"
     } else {
-        "conflicts: transactions given up, and further tries"
+        "conflicts: transactions given up, and retries"
     };
     let note = prose::wrapped(
         "",
         &format!(
-            "per sync: commits a sync; {last}; durable: the durability; its evidence is listed with each run \
+            "per sync: commits per sync; {last}; durable: the durability; its evidence is listed with each run \
              above"
         ),
     );

@@ -1,5 +1,4 @@
-//! What the figures of every record that these tests make agree on, and that a record which does not is
-//! named.
+//! Consistency of the figures of every record in these tests, and detection of inconsistent records.
 
 use crate::fixture::{self, ENGINE, SQLITE};
 use crate::{conversion, cost_fixture, published_fixture};
@@ -9,7 +8,7 @@ use syncline_runner::record::from_run;
 
 /// Item 4: the records behind all golden files, and those made from the runner's results.
 #[test]
-fn every_record_of_these_tests_agrees_with_itself() {
+fn every_record_of_these_tests_is_consistent() {
     let surveyed = fixture::survey();
     let mut runs: Vec<RunRecord> = surveyed.iter().filter_map(Record::as_run).cloned().collect();
     runs.extend(published_fixture::commit_every().iter().filter_map(Record::as_run).cloned());
@@ -39,7 +38,7 @@ fn every_record_of_these_tests_agrees_with_itself() {
     assert!(found.is_empty(), "{}", found.concat());
 }
 
-/// One that is whole, for what is done to it.
+/// A consistent record, to be damaged by the tests.
 fn whole() -> RunRecord {
     let mut run = fixture::run(SQLITE, 8, 9_000.0, 1.0);
     for one in &mut run.end.repetitions {
@@ -78,15 +77,15 @@ fn clients_that_waited_through_the_run_contradict_nothing() {
     assert!(!starve(&mut run, 7));
 }
 
-/// Item 4: each invariant can fail, and is named where it does.
+/// Item 4: each invariant can fail, and is named if it does.
 #[test]
-fn a_record_that_contradicts_itself_is_named() {
+fn an_inconsistent_record_names_the_violated_invariant() {
     violated(|run| run.end.outcomes.attempted += 1, "the outcomes of all");
     violated(
         |run| run.end.repetitions[0].transactions[0].outcomes = fixture::outcomes(1, 0),
         "do not add up",
     );
-    // f01: a count of one time by the length of another.
+    // f01: a count of one span divided by the length of another.
     violated(|run| run.end.repetitions[1].throughput_per_s *= 1.8, "the rate times");
     violated(|run| run.end.commits_in_span = Some(3), "the repetitions' commits");
     violated(|run| run.end.repetitions[0].commits_late = Some(u64::MAX), "were late");
@@ -143,7 +142,7 @@ fn a_record_that_contradicts_itself_is_named() {
 }
 
 #[test]
-fn shares_of_one_whole_add_up_to_it() {
+fn shares_of_one_whole_must_add_up() {
     let metered = || cost_fixture::metered(whole());
     assert_eq!(violations(&metered()), Vec::<String>::new());
     let mut more = metered();
@@ -169,9 +168,9 @@ fn shares_of_one_whole_add_up_to_it() {
     assert!(violations(&split).join("; ").contains("do not add up to its total"));
 }
 
-/// Item 4: in the product.
+/// Item 4: the runner warns of an inconsistent record.
 #[test]
-fn a_record_that_contradicts_itself_says_so() {
+fn an_inconsistent_record_has_a_warning() {
     let mut run = conversion::result(1_000, Some(0.5));
     assert!(!warned(&run).contains("inconsistent"));
     run.throughput_per_s *= 1.8;
