@@ -36,11 +36,11 @@ described! {
         pub standing_reason: Option<String>,
         /// The command that would change it, shown and never run; null if there is none.
         pub remedy: Option<String>,
-        }
+    }
 
-        /// The layers under the directory.
-        pub struct ProbeDevice {
-            /// Facts about the mount.
+    /// The layers under the directory.
+    pub struct ProbeDevice {
+        /// Facts about the mount.
         pub mount: Vec<Fact>,
         /// The layers from the file system down to the disks.
         pub layers: Vec<Layer>,

@@ -24,7 +24,7 @@ pub(super) fn figure(runs: &[&RunRecord]) -> Markup {
                 } }
                 (PreEscaped(chart(&curves)))
                 figcaption { "Both axes are logarithmic. Commits per second are inserts per second "
-                "divided by inserts per commit." }
+                    "divided by inserts per commit." }
             }
         }
     }
