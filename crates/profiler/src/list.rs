@@ -107,7 +107,7 @@ mod tests {
             row.refusal.clone()
         };
         assert_eq!(refusal("processors"), None);
-        assert!(refusal("disk").is_some_and(|why| why.contains("no single block device")));
+        assert!(refusal("disk").is_some_and(|why| why.contains("not on a single block device")));
         assert!(refusal("flushes").is_some());
         assert_eq!(refusal("tags"), None, "a timer of one's own asks for no rights");
         let profiler = refusal("async-profiler");

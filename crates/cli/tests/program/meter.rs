@@ -115,7 +115,7 @@ fn what_cannot_be_folded_is_refused_with_a_sentence() {
     fs::write(&bad, "product = \"x\"\n[[module]]\nname = \"engine room\"\nmatch = []\n").unwrap();
     let said = say(folder.path(), &format!("show --map {} {path}", bad.display()));
     assert_eq!(said.code, 2, "{said:?}");
-    assert!(said.err.contains("line 3") && said.err.contains("is no module"), "{}", said.err);
+    assert!(said.err.contains("line 3") && said.err.contains("is not a module"), "{}", said.err);
     let said = say(folder.path(), &format!("show --threads postgres* {path}"));
     assert_eq!(said.code, 2, "{said:?}");
     let alone = quick_run(folder.path(), "--on null --transactions 1 --map x.toml");

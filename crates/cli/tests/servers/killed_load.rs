@@ -55,7 +55,7 @@ fn who_comes_after_a_killed_load_is_refused_until_it_is_cleaned() {
         assert!(refused.err.contains(why), "{name}: {refused:?}");
         let beside = say(folder.path(), &line(small));
         assert_eq!(beside.code, 2, "{name}: {beside:?}");
-        let why = format!("schema syncline_{schema} is there already; name another by schema=");
+        let why = format!("schema syncline_{schema} exists already; name another with schema=");
         assert!(beside.err.contains(&why), "{name}: {beside:?}");
     }
     world.wait_while("count(*) > 0");

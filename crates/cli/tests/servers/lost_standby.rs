@@ -91,7 +91,7 @@ fn clean_names_the_sessions_of_programs_that_it_does_not_know() {
     let said = say(folder.path(), &format!("clean {}", world.url()));
     assert_eq!(said.code, 2, "{said:?}");
     assert!(
-        said.err.contains("which waits in PgSleep, is of a program that is not known here")
+        said.err.contains("which waits in PgSleep, is of a program that is not on this machine")
             && said.err.contains("SELECT pg_terminate_backend("),
         "{said:?}"
     );

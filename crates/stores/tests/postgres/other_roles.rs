@@ -118,7 +118,7 @@ fn a_removal_takes_nothing_beyond_its_schema() {
         server.run(makes);
         for refused in [block_on(&(), keep.clean()).map(drop), block_on(&(), keep.remove())] {
             let why = refused.unwrap_err().what;
-            assert!(why.contains(name) && why.contains("left as it is"), "{why}");
+            assert!(why.contains(name) && why.contains("was not removed"), "{why}");
         }
         let rows = server.run("SELECT count(*)::text FROM syncline_keep.numbers");
         assert_eq!(rows, ["0"], "{name}");

@@ -32,7 +32,7 @@ fn a_run_is_refused_while_others_work_unless_it_may() {
     let mut child = foreign(&server);
     let refused = block_on(&(), server.target("").meet()).unwrap_err();
     assert!(
-        refused.what.contains("1 other session at work on") && refused.what.contains("--live"),
+        refused.what.contains("1 other session active on") && refused.what.contains("--live"),
         "{refused}"
     );
     assert_eq!(refused.kind, FailureKind::Limit);
@@ -66,7 +66,7 @@ fn what_an_ended_process_left_is_cleaned_and_nothing_else() {
     let reopened = block_on(&(), theirs.reopen(&numbers.plan)).unwrap_err();
     for refused in [made, reopened] {
         assert!(
-            refused.what.contains("not made by syncline") && !refused.what.contains("clean"),
+            refused.what.contains("not created by syncline") && !refused.what.contains("clean"),
             "{refused}"
         );
     }
@@ -122,5 +122,5 @@ fn rows_that_stay_are_found_again_and_other_tables_are_refused() {
     let mut other = syncline_contract::Plan::new();
     other.table(syncline_contract::Table::new("other").column("x", syncline_contract::Kind::Int));
     let refused = block_on(&(), server.target("schema=kept").reopen(&other)).unwrap_err();
-    assert!(refused.what.contains("other tables"), "{refused}");
+    assert!(refused.what.contains("tables of another workload"), "{refused}");
 }
