@@ -110,7 +110,7 @@ fn what_cannot_be_folded_is_refused_with_a_sentence() {
     let path = path.display();
     let said = say(folder.path(), &format!("show --functions cpu {path}"));
     assert_eq!(said.code, 2, "{said:?}");
-    assert!(said.err.contains("was not metered"), "{}", said.err);
+    assert!(said.err.contains("was not profiled"), "{}", said.err);
     let bad = folder.path().join("bad.toml");
     fs::write(&bad, "product = \"x\"\n[[module]]\nname = \"engine room\"\nmatch = []\n").unwrap();
     let said = say(folder.path(), &format!("show --map {} {path}", bad.display()));
