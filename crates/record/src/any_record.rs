@@ -12,24 +12,24 @@ use serde_json::Value;
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(untagged)]
 pub enum Record {
-    /// Of a run.
+    /// The record of a run.
     Run(Box<RunRecord>),
-    /// Of a probe.
+    /// The record of a probe.
     Probe(Box<ProbeRecord>),
-    /// Of an observation.
+    /// The record of an observation.
     Observation(Box<ObservationRecord>),
-    /// Of a verification.
+    /// The record of a verification.
     Verification(Box<VerificationRecord>),
 }
 
 impl Record {
-    /// What it opens with.
+    /// The identity that every record starts with.
     pub fn identity(&self) -> &Identity {
         match self {
             Record::Run(run) => &run.identity,
             Record::Probe(probe) => &probe.identity,
-            Record::Observation(seen) => &seen.identity,
-            Record::Verification(verified) => &verified.identity,
+            Record::Observation(observation) => &observation.identity,
+            Record::Verification(verification) => &verification.identity,
         }
     }
 
@@ -53,7 +53,7 @@ impl Record {
     pub fn as_observation(&self) -> Option<&ObservationRecord> {
         match self {
             Record::Run(_) | Record::Probe(_) | Record::Verification(_) => None,
-            Record::Observation(seen) => Some(seen),
+            Record::Observation(observation) => Some(observation),
         }
     }
 
@@ -61,21 +61,23 @@ impl Record {
     pub fn as_verification(&self) -> Option<&VerificationRecord> {
         match self {
             Record::Run(_) | Record::Probe(_) | Record::Observation(_) => None,
-            Record::Verification(verified) => Some(verified),
+            Record::Verification(verification) => Some(verification),
         }
     }
 
-    /// What it is of, in words: "probe of /srv/data".
+    /// A title: "probe of /srv/data".
     pub fn title(&self) -> String {
         match self {
             Record::Run(run) => run.title(),
             Record::Probe(probe) => format!("probe of {}", probe.body.directory),
-            Record::Observation(seen) => format!("observed {}", seen.body.target.name),
-            Record::Verification(verified) => format!("verified {}", verified.title()),
+            Record::Observation(observation) => {
+                format!("observed {}", observation.body.target.name)
+            }
+            Record::Verification(verification) => format!("verified {}", verification.title()),
         }
     }
 
-    /// Folded into one JSON object.
+    /// The record folded into one JSON object.
     pub fn to_value(&self) -> Value {
         serde_json::to_value(self).expect("records hold text keys and plain values only")
     }
@@ -94,14 +96,14 @@ impl From<ProbeRecord> for Record {
 }
 
 impl From<ObservationRecord> for Record {
-    fn from(seen: ObservationRecord) -> Record {
-        Record::Observation(Box::new(seen))
+    fn from(observation: ObservationRecord) -> Record {
+        Record::Observation(Box::new(observation))
     }
 }
 
 impl From<VerificationRecord> for Record {
-    fn from(verified: VerificationRecord) -> Record {
-        Record::Verification(Box::new(verified))
+    fn from(verification: VerificationRecord) -> Record {
+        Record::Verification(Box::new(verification))
     }
 }
 

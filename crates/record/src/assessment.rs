@@ -1,19 +1,19 @@
-//! What a run says of itself: who was the bottleneck, who starved, what held, what may spoil it.
+//! The assessment of a run: bottleneck, starved clients, checks and warnings.
 
 use super::schema_macro::described;
 use std::collections::BTreeMap;
 
 described! {
-    /// What was at its limit.
+    /// The bottleneck: what was at its limit.
     pub struct Saturation {
         /// "client-bound", "CPU-bound", "sync-bound", "read-bound", "network-bound", "lock-bound" or
         /// "nothing saturated".
         pub verdict: String,
         /// Why, in one sentence.
         pub reason: String,
-        /// The figures it rests on, by name; null where one was not measured.
+        /// The figures behind the verdict, by name; null if one was not measured.
         pub figures: BTreeMap<String, Option<f64>>,
-        /// The thresholds they were held against, by name.
+        /// The thresholds that they were compared with, by name.
         pub thresholds: BTreeMap<String, f64>,
     }
 
@@ -32,19 +32,19 @@ described! {
 
     /// A promise that was tested after the run.
     pub struct Check {
-        /// What was tested.
+        /// The promise's name.
         pub name: String,
         /// "held", "violated" or "not applicable".
         pub outcome: String,
-        /// What was found, or why it does not apply; null if there is nothing to add.
+        /// The result in detail, or why the check does not apply; null if there is nothing to add.
         pub detail: Option<String>,
     }
 
-    /// Something that may spoil the result.
+    /// A condition that may distort the result.
     pub struct Warning {
         /// Its stable name.
         pub name: String,
-        /// What it is.
+        /// The condition.
         pub what: String,
         /// What to do about it.
         pub advice: String,
@@ -55,7 +55,7 @@ described! {
 const NOTHING: &str = "nothing saturated";
 
 impl Saturation {
-    /// The verdict as people read it under "Bottleneck".
+    /// The verdict as printed under "Bottleneck".
     pub fn bottleneck(&self) -> &str {
         if self.verdict == NOTHING { "not identified" } else { &self.verdict }
     }

@@ -1,18 +1,18 @@
-//! Where it was measured: the sync line, the machine, the device.
+//! The measured environment: sync line, machine, device.
 
 use super::figures::Latency;
 use super::probe::ProbeRecord;
 use super::schema_macro::described;
 
 described! {
-    /// What the log directory can durably complete: 4 KiB, walking over written blocks, by the
-    /// fastest honest method.
+    /// How many syncs the log directory completes: 4 KiB writes that walk over written blocks, by the fastest
+    /// durable method.
     pub struct SyncLine {
         /// The directory the line belongs to; null if the store has none on this machine.
         pub directory: Option<String>,
         /// The disk below in a few words; null if unknown.
         pub device: Option<String>,
-        /// The fastest honest method; null if none was measured.
+        /// The fastest durable method; null if none was measured.
         pub method: Option<String>,
         /// The state of the blocks; null if none was measured.
         pub file_state: Option<String>,
@@ -30,9 +30,9 @@ described! {
         pub before: Vec<f64>,
         /// Rates of the 1 s windows of `line_1` measured after the run.
         pub after: Vec<f64>,
-        /// The floor of a round trip to the store over the network; null if there is none.
+        /// The shortest round trip to a store in another process; null if there is none.
         pub round_trip_ns: Option<u64>,
-        /// What the rate rule found; null if it found nothing or does not apply.
+        /// The result of the rate rule; null if it found nothing or does not apply.
         pub verdict: Option<String>,
         /// Why fields are null; null if none is.
         pub reason: Option<String>,
@@ -54,23 +54,23 @@ described! {
         pub memory_bytes: Option<u64>,
         /// The kernel's release; null if unknown.
         pub kernel: Option<String>,
-        /// Who runs the machine; null if nobody or not shown.
+        /// The hypervisor that runs the machine; null if there is none or it does not show itself.
         pub hypervisor: Option<String>,
-        /// Part of all processor time that the hypervisor took while measuring; null if unknown.
+        /// Part of all processor time that the hypervisor took during the measurement; null if unknown.
         pub steal: Option<f64>,
-        /// Processors' worth of time used by other processes while measuring; null if unknown.
+        /// Processors used by other processes during the measurement, on average; null if unknown.
         pub foreign_cpus: Option<f64>,
-        /// Part of the measured time in which somebody waited for a processor; null if unknown.
+        /// Part of the measured time in which some task waited for a processor; null if unknown.
         pub pressure_cpu: Option<f64>,
-        /// Part of the measured time in which somebody waited for input or output; null if unknown.
+        /// Part of the measured time in which some task waited for input or output; null if unknown.
         pub pressure_io: Option<f64>,
     }
 
-    /// The disk below the store's log, in the run's own view.
+    /// The disk below the store's log.
     pub struct Device {
         /// Its name in the kernel; null if there is no single disk.
         pub name: Option<String>,
-        /// Its model; null if it does not say.
+        /// Its model; null if it reports none.
         pub model: Option<String>,
         /// Requests in flight, averaged over the intervals; null if not counted.
         pub queue_length: Option<f64>,
@@ -79,17 +79,17 @@ described! {
     }
 }
 
-/// A layer below a directory that drops syncs, or keeps nothing over a power cut.
+/// A layer below a directory that drops syncs, or loses its contents when the power goes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DroppedSyncs {
     /// What the kernel reports: "ext4 at /data is mounted with nobarrier, so no flush is sent".
     pub evidence: String,
-    /// The command that would change it, as text to show; none if no command does.
+    /// The command that would change it, as text to show; `None` if no command does.
     pub remedy: Option<String>,
 }
 
 impl SyncLine {
-    /// No line, and why.
+    /// A line that was not measured, with the reason.
     pub fn unknown(directory: Option<String>, reason: impl Into<String>) -> SyncLine {
         SyncLine {
             directory,
@@ -122,7 +122,7 @@ impl SyncLine {
 }
 
 impl Machine {
-    /// A machine nobody was asked about.
+    /// A machine of which nothing is known.
     pub fn unknown() -> Machine {
         Machine {
             host: None,
@@ -140,7 +140,7 @@ impl Machine {
         }
     }
 
-    /// True if both may be the same machine as far as speed is concerned: what both know agrees.
+    /// True if both may be machines of the same speed: every fact known of both agrees.
     pub fn equals(&self, other: &Machine) -> bool {
         fn agree<T: PartialEq>(one: Option<&T>, other: Option<&T>) -> bool {
             one.zip(other).is_none_or(|(one, other)| one == other)
@@ -172,11 +172,11 @@ mod tests {
     use super::Machine;
 
     #[test]
-    fn machines_differ_only_where_both_know() {
+    fn machines_differ_only_in_facts_known_of_both() {
         let one = Machine { cores: Some(2), cpu: Some("Xeon".to_owned()), ..Machine::unknown() };
-        let silent = Machine { cores: Some(2), ..Machine::unknown() };
+        let partly_known = Machine { cores: Some(2), ..Machine::unknown() };
         let other = Machine { cores: Some(4), ..one.clone() };
-        assert!(one.equals(&silent));
+        assert!(one.equals(&partly_known));
         assert!(!one.equals(&other));
         assert_eq!(one.in_words(), "2 x Xeon");
         assert_eq!(Machine::unknown().in_words(), "unknown");

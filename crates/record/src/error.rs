@@ -6,37 +6,39 @@ use std::path::PathBuf;
 /// A result of this crate.
 pub type Result<T> = std::result::Result<T, Error>;
 
-/// A failure, as one sentence that says what, where and what to do.
+/// A failure, as one sentence: what happened, where, and what to do.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// The record's file could not be made.
-    #[error("cannot make the record {path}: {source}; name another folder, or make room there")]
+    /// The record's file could not be created.
+    #[error(
+        "cannot create the record {path}: {source}; choose another folder, or free space there"
+    )]
     Create {
         /// The file.
         path: PathBuf,
         /// The operating system's reason.
         source: io::Error,
     },
-    /// The folder for records takes no file.
-    #[error("the folder {path} takes no records: {source}; name another by --runs")]
+    /// No file can be created in the folder for records.
+    #[error("cannot create records in the folder {path}: {source}; choose another with --runs")]
     Folder {
         /// The folder.
         path: PathBuf,
         /// The operating system's reason.
         source: io::Error,
     },
-    /// A line could not be written; no half of it remains.
-    #[error("cannot write to the record {path}: {source}; what it held before is whole")]
+    /// A line could not be written; no part of it remains.
+    #[error("cannot write to the record {path}: {source}; its earlier lines are intact")]
     Append {
         /// The file.
         path: PathBuf,
         /// The operating system's reason.
         source: io::Error,
     },
-    /// The stacks could not be written beside a record.
+    /// The stacks could not be written next to a record.
     #[error(
-        "cannot write the stacks {path}: {source}; the record beside it is whole, but cannot be folded \
+        "cannot write the stacks {path}: {source}; the record is complete, but its cost cannot be folded \
          again"
     )]
     Stacks {
@@ -45,15 +47,15 @@ pub enum Error {
         /// The operating system's reason.
         source: io::Error,
     },
-    /// There are no stacks beside a record.
-    #[error("record {id} has no stacks beside it: {why}")]
+    /// There are no stacks next to a record.
+    #[error("record {id} has no stacks: {why}")]
     NoStacks {
         /// The record.
         id: String,
         /// Why not, and what to do.
         why: String,
     },
-    /// The stacks beside a record are not what they must be.
+    /// The stacks next to a record are damaged.
     #[error("{path}: {source}")]
     DamagedStacks {
         /// The file.
@@ -69,18 +71,18 @@ pub enum Error {
         /// The operating system's reason.
         source: io::Error,
     },
-    /// What was named is neither a file nor a record.
+    /// The given name is neither a file nor a record's id.
     #[error(
-        "there is no record {id}: no such file, and none of that id in {folder}; syncline list runs \
-         shows those there are"
+        "there is no record {id}: no file has that name, and no record in {folder} has that id; syncline \
+         list runs shows the records"
     )]
     NoRecord {
-        /// What was named.
+        /// The given name.
         id: String,
-        /// Where it was looked for.
+        /// The folder that was searched.
         folder: PathBuf,
     },
-    /// An id does not tell which record is meant.
+    /// Several records have the given id.
     #[error("{count} records have the id {id} in {folder}: name the file")]
     SameId {
         /// The id.
@@ -90,9 +92,9 @@ pub enum Error {
         /// How many.
         count: usize,
     },
-    /// A survey was named where one record is wanted.
+    /// A survey was named where one record is expected.
     #[error(
-        "{id} is a survey of {count} records, and one is wanted: name one that syncline list runs shows"
+        "{id} is a survey of {count} records, and one is expected: name one that syncline list runs shows"
     )]
     SurveyNamed {
         /// The survey's id.
@@ -100,28 +102,28 @@ pub enum Error {
         /// How many records it has.
         count: usize,
     },
-    /// Nothing is in it.
+    /// The file is empty.
     #[error("{path} is empty: its run ended before anything was written")]
     Empty {
         /// The file.
         path: PathBuf,
     },
-    /// It is something else.
-    #[error("{path} is not a record of this program: it does not open with its format")]
+    /// The file is not a record.
+    #[error("{path} is not a record of Syncline: it does not start with the record format")]
     NotARecord {
         /// The file.
         path: PathBuf,
     },
-    /// A finding of `verify` that was written by itself, before findings were records.
+    /// A finding that an older `verify` wrote by itself, before findings were records.
     #[error(
-        "{path} is a finding of verify of an older version, which is not a record: it holds no time and no \
-         machine; read it as JSON, or verify again"
+        "{path} is a finding of verify of an older version, not a record: it has no time and no machine; \
+         read it as JSON, or verify again"
     )]
     VerifiedAlone {
         /// The file.
         path: PathBuf,
     },
-    /// It was written by a later version.
+    /// The record was written by a later version.
     #[error(
         "{path} is a record of format version {version}, and this program reads up to {newest}: \
          read it with the program that wrote it, or a newer one"
@@ -134,7 +136,7 @@ pub enum Error {
         /// The newest version that can be read.
         newest: u64,
     },
-    /// A line is not what it must be.
+    /// A line is damaged.
     #[error("{path} is damaged in line {line}: {what}")]
     Damaged {
         /// The file.
@@ -144,7 +146,7 @@ pub enum Error {
         /// What is wrong with it.
         what: String,
     },
-    /// The file holds several records where one was asked for.
+    /// The file holds several records where one is expected.
     #[error("{path} holds {count} records, and one is expected: name a file that holds one")]
     Several {
         /// The file.

@@ -1,9 +1,9 @@
-//! What a run counted and timed.
+//! The counts and times of a run.
 //!
 //! 1. `attempted` is the sum of the other five outcomes; the reader refuses a record where it is not.
 //! 2. Rates count committed transactions only.
-//! 3. Service time runs from the start of the first try, response time from the moment at which the
-//!    transaction was due; in a closed loop that is the same moment.
+//! 3. Service time runs from the start of the first attempt, response time from the moment at which the
+//!    transaction was due; in a closed loop the two are the same moment.
 
 use super::schema_macro::described;
 use std::collections::BTreeMap;
@@ -15,28 +15,28 @@ described! {
         pub attempted: u64,
         /// Acknowledged as committed; only these are throughput.
         pub committed: u64,
-        /// Ended by the workload's own rule; expected, not an error.
+        /// Rolled back by the workload's own rule; expected, not an error.
         pub aborted: u64,
         /// Given up because of other transactions, after the retries of the plan.
         pub conflicted: u64,
         /// Failed.
         pub failed: u64,
-        /// Not known how they ended: the run was over first, or the store could not say.
+        /// Of unknown outcome: the run was over first, or the store could not report it.
         pub unfinished: u64,
         /// Conflicts by cause: `locked`, `deadlock`, `serialization`.
         pub conflict_causes: BTreeMap<String, u64>,
         /// Failures by cause: `connection`, `disk_full`, `storage`, `statement`, `limit`.
         pub failure_causes: BTreeMap<String, u64>,
-        /// Tries beyond the first, whatever came of them; not attempts.
+        /// Attempts after the first of a transaction, however they ended; not in `attempted`.
         pub retries: u64,
-        /// Of these retries, how many followed a conflict of which cause: as `conflict_causes`.
+        /// These retries by the cause of the conflict before them, as in `conflict_causes`.
         #[serde(default)]
         pub retry_causes: BTreeMap<String, u64>,
-        /// Committed transactions that needed more than one try.
+        /// Committed transactions that needed more than one attempt.
         pub committed_after_retry: u64,
     }
 
-    /// What the schedule of an open loop asked for and what became of it.
+    /// The arrivals of an open loop's schedule and what became of them.
     #[derive(Copy, Default)]
     pub struct Arrivals {
         /// Transactions due in the measured phase.
@@ -73,14 +73,14 @@ described! {
     pub struct TransactionFigures {
         /// The workload's name for it.
         pub name: String,
-        /// True if every committed one has written, so that none can be acknowledged before a sync where
-        /// the store promises one; null in records that do not say, which are taken as true.
+        /// True if every committed one has written, so that none can be acknowledged before a sync if the
+        /// store promises one; null in records without this field, where it is taken as true.
         pub always_writes: Option<bool>,
         /// Committed ones.
         pub count: u64,
         /// How its transactions ended.
         pub outcomes: Outcomes,
-        /// From the start of the first try to the acknowledgement; null if none committed.
+        /// From the start of the first attempt to the acknowledgement; null if none committed.
         pub service_ns: Option<Latency>,
         /// From the moment it was due to the acknowledgement; null if none committed.
         pub response_ns: Option<Latency>,
@@ -98,68 +98,69 @@ described! {
         pub pipelined: bool,
     }
 
-    /// A figure that the workload is known by.
+    /// A figure that is specific to the workload.
     pub struct OwnFigure {
-        /// What it is, as it reads behind value and unit.
+        /// Its name, as it reads after value and unit.
         pub name: String,
-        /// Its unit; empty where the name says what is counted.
+        /// Its unit; empty if the name is what is counted.
         #[serde(default)]
         pub unit: String,
-        /// How much; the median of the repetitions.
+        /// Its value; the median of the repetitions.
         pub value: f64,
     }
 
     /// A part of a store's work that it counts and times itself.
     pub struct InternalFigures {
-        /// The store's word for it.
+        /// The store's name for it.
         pub name: String,
         /// How often it was done in the measured phase.
         pub count: u64,
-        /// The same a second.
+        /// The same per second.
         pub rate_per_s: f64,
-        /// One in so many was timed; above one, count and rate are estimates.
+        /// One in this many was timed; above one, count and rate are estimates.
         pub timed_one_in: u64,
-        /// What half of the timed ones did not exceed, in nanoseconds, known to a factor of two; null if
-        /// none was timed.
+        /// Half of the timed ones took no longer, in nanoseconds, known to a factor of two; null if none was
+        /// timed.
         pub p50_ns: Option<f64>,
-        /// Likewise 90 %.
+        /// The same for 90 %.
         pub p90_ns: Option<f64>,
-        /// Likewise 99 %.
+        /// The same for 99 %.
         pub p99_ns: Option<f64>,
-        /// Likewise 99.9 %.
+        /// The same for 99.9 %.
         pub p999_ns: Option<f64>,
         /// The arithmetic mean, exact.
         pub mean_ns: Option<f64>,
     }
 
-    /// The way of commits through the store, from begin to acknowledgement, by its own word.
+    /// The path of commits through the store, from begin to acknowledgement, as the store times it.
     pub struct CommitPathFigures {
         /// The steps, in their order.
         pub steps: Vec<String>,
         /// How many commits of the measured phase were timed.
         pub timed: u64,
-        /// One in so many was.
+        /// One in this many was timed.
         pub timed_one_in: u64,
-        /// The mean of a fair sample, the ways around percentiles of the whole length, and the slowest
-        /// of all that were timed, one by one.
+        /// The mean of a fair sample, the mean around percentiles of the total time, and each of the slowest
+        /// timed commits.
         pub rows: Vec<PathFigures>,
     }
 
-    /// One way, or the mean of some.
+    /// The path of one commit, or the mean of several.
     pub struct PathFigures {
         /// "mean", "p50" to "p99.9", "slowest 1" and on.
         pub name: String,
         /// From begin to acknowledgement, in nanoseconds.
         pub total_ns: f64,
-        /// Each step, in nanoseconds; their sum is the whole.
+        /// Each step, in nanoseconds; their sum is `total_ns`.
         pub step_ns: Vec<f64>,
-        /// Of how many ways it is the mean.
+        /// The number of commits that it is the mean of.
         pub mean_of: u64,
     }
 
-    /// A counter of the store's own, before the first client connected and after the last had gone.
+    /// One of the store's own counters, before the first client connected and after the last one
+    /// disconnected.
     pub struct CounterFigures {
-        /// What it tells: `commits`, `aborts`, `log_syncs`, `log_writes`, `log_bytes`, `sync_time`,
+        /// What it counts: `commits`, `aborts`, `log_syncs`, `log_writes`, `log_bytes`, `sync_time`,
         /// `write_time`, `lock_wait_time`, `data_commits`, `data_commit_time`, `delayed_syncs`,
         /// `transaction_ids` or `other`.
         pub meaning: String,
@@ -171,9 +172,9 @@ described! {
         pub before: Option<u64>,
         /// Its value after; null if it was not available.
         pub after: Option<u64>,
-        /// By how much it grew, whoever worked there; null if that is not known.
+        /// Its growth, the work of other clients of the store included; null if not known.
         pub grown: Option<u64>,
-        /// Why that is not known; null if it is.
+        /// Why the growth is not known; null if it is.
         pub reason: Option<String>,
         /// How it was read.
         pub said_by: String,
@@ -194,17 +195,17 @@ described! {
         pub started_wall_ns: u64,
         /// How long its measured phase took.
         pub measured_ns: u64,
-        /// From its begin to the end of the last transaction that started in it; null in records of old.
+        /// From its start to the end of the last transaction that started in it; null in older records.
         pub to_last_end_ns: Option<u64>,
-        /// Commits that the throughput is made of: acknowledged in the measured phase, whenever they started;
-        /// of a phase that a count ended, all of its count. Null in records of old.
+        /// Commits that make up the throughput: those acknowledged in the measured phase, whenever they
+        /// started; if a count ended the phase, all of that count. Null in older records.
         pub commits_in_span: Option<u64>,
         /// Committed transactions of `outcomes` that were acknowledged after the measured phase, so that they
-        /// are in no rate; null in records of old.
+        /// are in no rate; null in older records.
         pub commits_late: Option<u64>,
-        /// What its clients did with their time; null in records of old.
+        /// How its clients spent their time; null in older records.
         pub client_time: Option<ClientTime>,
-        /// What its counts per commit were taken over; null in records of old.
+        /// The span and counts behind its figures per commit; null in older records.
         pub counted: Option<CountBase>,
         /// How its transactions ended.
         pub outcomes: Outcomes,
@@ -212,40 +213,40 @@ described! {
         pub throughput_per_s: f64,
         /// Figures by kind of transaction.
         pub transactions: Vec<TransactionFigures>,
-        /// Commits per sync; null where syncs were not counted.
+        /// Commits per sync; null if syncs were not counted.
         pub commits_per_sync: Option<f64>,
     }
 
-    /// What the clients did with their time within the measured phase, as parts of it, 0 to 1.
+    /// How the clients spent their time within the measured phase, as parts of it, 0 to 1.
     #[derive(Copy, Default)]
     pub struct ClientTime {
-        /// In transactions, of whatever end.
+        /// In transactions, however they ended.
         pub in_transactions: f64,
-        /// Between transactions: until their worker ran, waiting for a turn on it, thinking, connecting; in
-        /// an open loop the time without an arrival is not in it.
+        /// Between transactions: until their worker ran, waiting for a turn on it, thinking, connecting; time
+        /// without an arrival in an open loop is not included.
         pub between: f64,
     }
 
-    /// What counts per commit were taken over: two readings, at the ends of the measured phase.
+    /// The base of counts per commit: two readings, at the ends of the measured phase.
     #[derive(Copy, Default)]
     pub struct CountBase {
         /// The time between them.
         pub span_ns: u64,
         /// Commits acknowledged between them.
         pub commits: u64,
-        /// Sync system calls and synchronous writes between them; null where the calls were not counted.
+        /// Sync system calls and synchronous writes between them; null if the calls were not counted.
         pub syncs: Option<u64>,
     }
 
-    /// A figure per commit, and where it comes from.
+    /// A figure per commit, and its source.
     pub struct Counted {
-        /// The figure; null where it was not measured.
+        /// The figure; null if it was not measured.
         pub value: Option<f64>,
-        /// What counted it, or why nothing did.
+        /// How it was counted, or why it was not.
         pub source: String,
     }
 
-    /// What one commit cost, averaged over the measured phase.
+    /// The cost of one commit, averaged over the measured phase.
     pub struct PerCommit {
         /// Sync system calls (fsync, fdatasync, msync, syncfs).
         pub syncs: Counted,
@@ -286,13 +287,13 @@ impl Outcomes {
         }
     }
 
-    /// True if the five ends add up to what was attempted.
+    /// True if the five outcomes add up to the attempted transactions.
     pub fn adds_up(&self) -> bool {
         let ends = [self.committed, self.aborted, self.conflicted, self.failed, self.unfinished];
         ends.iter().try_fold(0_u64, |sum, end| sum.checked_add(*end)) == Some(self.attempted)
     }
 
-    /// Adds another measured phase.
+    /// Adds the outcomes of another measured phase.
     pub fn add(&mut self, other: &Outcomes) {
         self.attempted += other.attempted;
         self.committed += other.committed;
@@ -316,7 +317,7 @@ impl Outcomes {
 }
 
 impl Arrivals {
-    /// With those of another group of clients, or of another measured phase.
+    /// The sum with those of another group of clients or another measured phase.
     #[must_use]
     pub fn plus(self, other: Arrivals) -> Arrivals {
         Arrivals {
@@ -337,19 +338,19 @@ impl Range {
 }
 
 impl Counted {
-    /// No figure, and why.
+    /// A figure that is not known, with the reason.
     pub fn unknown(reason: impl Into<String>) -> Counted {
         Counted { value: None, source: reason.into() }
     }
 
-    /// A figure and what counted it; one that is not finite is none.
+    /// A figure and its source; a value that is not finite counts as unknown.
     pub fn by(value: Option<f64>, source: impl Into<String>) -> Counted {
         Counted { value: value.filter(|value| value.is_finite()), source: source.into() }
     }
 }
 
 impl PerCommit {
-    /// Nothing counted, for one reason.
+    /// No figure is known, for one reason.
     pub fn unknown(reason: &str) -> PerCommit {
         let none = || Counted::unknown(reason);
         PerCommit {
@@ -365,13 +366,13 @@ impl PerCommit {
         }
     }
 
-    /// Commits that share a sync; `None` where syncs were not counted or there were none. Also where
-    /// nobody counts writes that are syncs themselves and the disk was flushed far more often than syncs
-    /// were called: those writes were likely the syncs, and the calls alone would tell a wrong number.
+    /// Commits that share a sync; `None` if syncs were not counted or there were none. Also `None` if
+    /// synchronous writes were not counted and the disk was flushed far more often than syncs were called:
+    /// those writes were likely the syncs, and the calls alone would give a wrong number.
     pub fn commits_per_sync(&self) -> Option<f64> {
         let calls = self.syncs.value?;
         let flushes = self.flushes.value.unwrap_or(0.0);
-        if self.synced_writes.value.is_none() && flushes > UNSEEN * calls {
+        if self.synced_writes.value.is_none() && flushes > MOST_FLUSHES_PER_CALL * calls {
             return None;
         }
         let ratio = 1.0 / (calls + self.synced_writes.value.unwrap_or(0.0));
@@ -379,9 +380,9 @@ impl PerCommit {
     }
 }
 
-/// So many times as often as syncs are called a disk may be flushed, by the store's files and by others,
-/// before the calls are no longer taken for all syncs.
-const UNSEEN: f64 = 5.0;
+/// With more flushes of the disk per sync call than this, by the store's files and by others, the calls are
+/// not taken for all of the syncs.
+const MOST_FLUSHES_PER_CALL: f64 = 5.0;
 
 #[cfg(test)]
 mod tests {
@@ -424,7 +425,7 @@ mod tests {
     }
 
     #[test]
-    fn commits_per_sync_is_unknown_where_flushes_tell_of_syncs_that_nobody_counted() {
+    fn commits_per_sync_is_unknown_if_flushes_show_uncounted_syncs() {
         let mut per_commit = PerCommit::unknown("tracing is not allowed");
         per_commit.syncs = Counted::by(Some(0.001), "perf event");
         per_commit.flushes = Counted::by(Some(1.0), "the whole disk");

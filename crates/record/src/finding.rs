@@ -1,16 +1,16 @@
-//! What a record's own figures say against its promise of durability.
+//! Checks a record's own figures against its promise of durability.
 //!
-//! Two rules, both from counted figures, never from a rate alone:
+//! There are two rules; both need counted figures, never a rate alone:
 //!
 //! 1. The rate rule: one client with one outstanding commit whose every 1 s window for 5 s lies above
 //!    1.2 times the best window of `line_1` before and after.
-//! 2. The count rule: at most as many commits can share a sync as there are clients, since each has
-//!    one under way. More commits per counted sync than that were acknowledged without one.
+//! 2. The count rule: at most as many commits can share a sync as there are clients, since each has one under
+//!    way. With more commits per counted sync, some were acknowledged before any sync.
 //!
-//! Reads commit without a sync, so both rules are about transactions that write: the count rule about
-//! those of which every one does, the rate rule only where all of a run's are such.
+//! Reads commit without a sync, so both rules are about transactions that write: the count rule counts only
+//! transaction types that always write, and the rate rule applies only if all types of a run do.
 //!
-//! A store that never promised to sync is not accused: the finding is then a warning.
+//! For a store that never promised to sync, the finding is only a warning.
 
 use crate::rate_rule::faster_than_line;
 use crate::sync_line_ratio::line_warnings;
@@ -24,7 +24,7 @@ const COUNT_MARGIN: f64 = 1.1;
 /// A window may be this much shorter than a second and still count as one.
 const WINDOW_S: f64 = 0.95;
 
-/// Something a record's figures say against it.
+/// A contradiction between a record's figures and its promise.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Finding {
     /// The sentence.
@@ -35,7 +35,7 @@ pub struct Finding {
     pub fails: bool,
 }
 
-/// Everything the figures of a run say against it.
+/// All findings of a run.
 pub fn findings(run: &RunRecord) -> Vec<Finding> {
     rate_finding(run).into_iter().chain(count_finding(run)).collect()
 }
@@ -68,8 +68,8 @@ pub fn count_finding(run: &RunRecord) -> Option<Finding> {
     let clients = run.head.plan.clients as f64;
     let share = writing_share(run);
     let too_few = |per_commit: f64| per_commit * clients * COUNT_MARGIN < share;
-    // Some stores sync by synchronous writes or io_uring, which are no sync calls; then the disk's
-    // flushes speak, and where nobody counted those nothing can be said.
+    // Some stores sync by synchronous writes or io_uring, without sync calls; then only the disk's flushes
+    // can show too few syncs, and if those were not counted there is no finding.
     let flushes_too_few = run.end.per_commit.flushes.value.is_some_and(too_few);
     let synced_writes = run.end.per_commit.synced_writes.value.unwrap_or(0.0);
     if run.end.outcomes.committed == 0 || !too_few(syncs + synced_writes) || !flushes_too_few {
@@ -91,9 +91,9 @@ pub fn count_finding(run: &RunRecord) -> Option<Finding> {
     })
 }
 
-/// A store that counts syncs of its log of which the kernel has seen next to none: one of the two is wrong. A
-/// library that leaves out syncs, such as libeatmydata, looks like this. It says nothing of whether a commit
-/// was lost, so it is a warning.
+/// A sentence if the store counts syncs of its log but the kernel counted almost none: one of the two counts
+/// is wrong. A library that drops syncs, such as libeatmydata, has this effect. It does not show that a
+/// commit was lost, so it is a warning.
 pub fn contradicted_syncs(run: &RunRecord) -> Option<String> {
     let calls = &run.end.per_commit.syncs;
     if run.end.per_commit.synced_writes.value.is_some() || !calls.source.starts_with(SYNC_CALLS) {
@@ -104,25 +104,25 @@ pub fn contradicted_syncs(run: &RunRecord) -> Option<String> {
     let (syncs, commits) = (of("log_syncs")?, of("commits")?.grown?);
     let by_the_store = syncs.grown.filter(|grown| *grown >= FEWEST_SYNCS)?;
     let by_the_kernel = calls.value? * commits as f64;
-    (by_the_kernel * UNSEEN < by_the_store as f64).then(|| {
+    (by_the_kernel * CONTRADICTION_FACTOR < by_the_store as f64).then(|| {
         format!(
-            "the store counts {by_the_store} syncs of its log ({}), and by the kernel's count its process made \
-             {by_the_kernel:.0}",
+            "the store counts {by_the_store} syncs of its log ({}), but the kernel counted \
+             {by_the_kernel:.0} of its process",
             syncs.name
         )
     })
 }
 
-/// How the source of a figure begins that was counted from the process's own sync calls.
+/// The start of the source of a figure that was counted from the process's own sync calls.
 const SYNC_CALLS: &str = "fsync, fdatasync";
 
-/// Fewer syncs than these contradict nobody.
+/// With fewer syncs than this, the counts are not compared.
 const FEWEST_SYNCS: u64 = 20;
 
-/// How many times as many syncs as the kernel a store must count: the two are read a moment apart.
-const UNSEEN: f64 = 10.0;
+/// How many times the kernel's count a store's count must be, since the two are read a moment apart.
+const CONTRADICTION_FACTOR: f64 = 10.0;
 
-/// The share of the committed transactions of which it is known that they wrote.
+/// The share of the committed transactions that are of types that always write.
 fn writing_share(run: &RunRecord) -> f64 {
     let committed = |writing: bool| -> u64 {
         let kinds = run.end.transactions.iter();
@@ -135,8 +135,8 @@ fn writing_share(run: &RunRecord) -> f64 {
     }
 }
 
-/// Puts what was found into the record: the verdict of the sync line, and warnings, also of a line that
-/// moved.
+/// Stores the findings in the record: the verdict of the sync line, and warnings, including one about a line
+/// that moved.
 pub fn note_findings(run: &mut RunRecord) {
     run.end.sync_line.verdict = rate_finding(run).map(|finding| finding.sentence);
     let of_line = line_warnings(run);
@@ -153,16 +153,16 @@ pub fn note_findings(run: &mut RunRecord) {
             name: "syncs".to_owned(),
             what,
             advice:
-                "look for what is between the server and the kernel, such as libeatmydata in its \
-                     LD_PRELOAD"
+                "check for a library between the server and the kernel, such as libeatmydata in its \
+                         LD_PRELOAD"
                     .to_owned(),
         });
     }
 }
 
-/// Rates of consecutive windows of about a second. Shorter intervals are put together; what is left
-/// of a repetition shorter than a window is no window. Repetitions follow one another: slices of an
-/// interleaved series are all of the same load.
+/// Rates of consecutive windows of about a second. Shorter intervals are combined; the rest of a repetition
+/// that is shorter than a window is dropped. Windows of successive repetitions count as consecutive: slices
+/// of an interleaved series are all of the same load.
 fn windows_1s(intervals: &[Interval]) -> Vec<f64> {
     let mut windows = Vec::new();
     let (mut repetition, mut committed, mut seconds) = (0, 0, 0.0);

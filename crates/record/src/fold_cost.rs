@@ -1,5 +1,5 @@
-//! From a profile to the cost in a record: folded by the product's map, both ways, and held to what
-//! else was counted in the run.
+//! Folds a profile into the cost of a record: by the product's map, in both views, and compared with the
+//! run's other counts.
 
 use super::cost::{
     Cost, CostRow, CostTotal, MetricCost, NOT_ATTRIBUTABLE, StoreCommits, SyncEvidence, class_word,
@@ -13,47 +13,47 @@ use syncline_profile::{
     View, fold,
 };
 
-/// By more than this share two counts of the same may not differ without a warning.
+/// Two counts of the same events that differ by more than this share cause a warning.
 const APART: f64 = 0.01;
 
-/// So many calls may fall between the begins, or the ends, of two counts, and are no disagreement.
+/// Calls that may fall between the starts, or the ends, of two counts without being a disagreement.
 const CALLS_BETWEEN: f64 = 8.0;
 
-/// What a cost is held to.
+/// The other counts of a run, with which its cost is compared.
 #[derive(Clone, Debug)]
 pub struct CostContext<'a> {
     /// Commits in the window.
     pub commits: u64,
-    /// Of the clients' whole life.
+    /// Commits over the whole time that clients were connected.
     pub by_store: StoreCommits,
-    /// How many clients there were.
+    /// The number of clients.
     pub clients: u64,
-    /// What was counted of a commit beside the meter.
+    /// Counts per commit that were taken independently of the profiler.
     pub per_commit: &'a PerCommit,
 }
 
-/// The cost of a profile that was folded both ways.
+/// The cost of a profile that was folded in both views.
 fn cost(
     innermost: &profile::Cost,
     on_behalf_of: &profile::Cost,
     histograms: &[Histogram],
-    beside: &CostContext<'_>,
+    context: &CostContext<'_>,
 ) -> Cost {
     let pairs = innermost.metrics.iter().zip(&on_behalf_of.metrics);
     let metrics: Vec<MetricCost> = pairs
         .map(|(one, other)| MetricCost {
             lengths: lengths(histograms, one),
-            ..metric(one, other, beside.commits)
+            ..metric(one, other, context.commits)
         })
         .collect();
-    let syncs = sync_evidence(&metrics, beside.per_commit);
+    let syncs = sync_evidence(&metrics, context.per_commit);
     let mut warnings = innermost.warnings.clone();
-    warnings.extend(disagreements(beside, &syncs));
+    warnings.extend(disagreements(context, &syncs));
     Cost {
         map: Some(innermost.map.clone()),
         window_ns: innermost.window_ns,
-        commits: beside.commits,
-        commits_by_store: beside.by_store.clone(),
+        commits: context.commits,
+        commits_by_store: context.by_store.clone(),
         syncs,
         looking: None,
         metrics,
@@ -62,7 +62,7 @@ fn cost(
     }
 }
 
-/// Of several histograms of a metric the one of most events.
+/// The histogram of a metric that has the most events.
 fn lengths(histograms: &[Histogram], cost: &profile::MetricCost) -> Option<Vec<u64>> {
     let of = histograms.iter().filter(|one| one.metric == cost.metric);
     let fullest = of.max_by_key(|one| one.events())?;
@@ -107,7 +107,8 @@ fn each(amount: u64, commits: u64) -> Option<f64> {
     (commits > 0).then(|| amount as f64 / commits as f64)
 }
 
-/// Every class of threads that was seen, and in each at least the row of what is unknown.
+/// A row for every class of threads and module that was sampled; each class has at least the row of unknown
+/// code.
 fn rows(cost: &profile::MetricCost, commits: u64) -> Vec<CostRow> {
     if matches!(cost.how, Precision::NotAttributable(_)) {
         return Vec::new();
@@ -136,7 +137,7 @@ fn row(cost: &profile::MetricCost, all: &[Charge], charge: &Charge, commits: u64
     let (weight, count) =
         whole.fold((0_u64, 0_u64), |sum, one| (sum.0 + one.weight, sum.1 + one.count));
     let share = (weight > 0 && !left_out(charge)).then(|| charge.weight as f64 / weight as f64);
-    // Wall clock that was added up rests on looks and on events, which have no common error.
+    // Derived wall clock adds up samples and events, which have no common error.
     let sampled = matches!(cost.how, Precision::Sampled(_)) && !is_derived(&cost.collector);
     let range = share.filter(|_| sampled).and_then(|share| stats::share_range(share, count));
     CostRow {
@@ -150,7 +151,7 @@ fn row(cost: &profile::MetricCost, all: &[Charge], charge: &Charge, commits: u64
     }
 }
 
-/// True of a metric that was added up of others.
+/// True if the metric was added up from others.
 pub fn is_derived(collector: &str) -> bool {
     collector.starts_with("derived")
 }
@@ -166,8 +167,8 @@ fn sync_evidence(metrics: &[MetricCost], per_commit: &PerCommit) -> SyncEvidence
     let flushes = metered(Metric::Flushes.name()).or(per_commit.flushes.value);
     let calls_known = traced.or(calls);
     let within = |syncs: f64| flushes.map(|flushes| flushes <= syncs * (1.0 + APART));
-    // Synchronous writes are syncs that are no calls. Where nobody counts them they only add to the
-    // syncs: no more flushes than calls is no more than syncs, and more is not known to be more.
+    // Synchronous writes are syncs without a sync call. If they were not counted, they can only add to the
+    // syncs: flushes up to the number of calls are within the syncs; for more flushes it is not known.
     let flushes_within_syncs = match (calls_known, per_commit.synced_writes.value) {
         (Some(calls), Some(writes)) => within(calls + writes),
         (Some(calls), None) => within(calls).filter(|within| *within),
@@ -184,40 +185,40 @@ fn sync_evidence(metrics: &[MetricCost], per_commit: &PerCommit) -> SyncEvidence
     }
 }
 
-/// What two counts of the same do not agree on.
-pub fn disagreements(beside: &CostContext<'_>, syncs: &SyncEvidence) -> Vec<String> {
+/// A sentence for every two counts of the same events that do not agree.
+pub fn disagreements(context: &CostContext<'_>, syncs: &SyncEvidence) -> Vec<String> {
     let mut sentences = Vec::new();
-    let by = &beside.by_store;
+    let by = &context.by_store;
     if let (Some(counted), Some(ratio)) = (by.counted, by.ratio) {
-        // Each client may have committed a statement of its own when it came and when it left.
-        let own = 2 * beside.clients + 8;
+        // Each client may have committed a statement of its own on connecting and on disconnecting.
+        let own = 2 * context.clients + 8;
         if (ratio - 1.0).abs() > APART && counted.abs_diff(by.acknowledged) > own {
             sentences.push(format!(
-                "the store counted {counted} commits ({}) where its clients counted {}: others \
-                 work there, or a transaction of the load is not one of the store's; what is given per \
-                 transaction is by the clients' count",
+                "the store counted {counted} commits ({}), but its clients counted {}: others use the \
+                 store, or a transaction of the load is not one transaction of the store; figures per \
+                 transaction use the clients' count",
                 by.source, by.acknowledged
             ));
         }
     }
-    sentences.extend(apart(beside.commits, syncs));
+    sentences.extend(apart(context.commits, syncs));
     sentences
 }
 
-/// Two counts of sync calls that do not agree.
+/// A sentence if the two counts of sync calls do not agree.
 fn apart(commits: u64, syncs: &SyncEvidence) -> Option<String> {
     let difference = syncs.difference.filter(|part| part.abs() > APART)?;
     let calls = (syncs.metered_per_commit? - syncs.traced_per_commit?) * commits as f64;
     (calls.abs() > CALLS_BETWEEN).then(|| {
         format!(
-            "the meter's sync calls differ by {} from the count beside the run",
+            "the profiler's count of sync calls differs by {} from the run's own count",
             units::percent(difference)
         )
     })
 }
 
-/// The given map, or the one of a product; where none knows it, one in which all is unknown. A given one
-/// warns if it is of another product or of other versions.
+/// The given map, or else the product's own, or else one in which all code is unknown. A given map adds a
+/// warning if it is for another product or other versions.
 pub fn map_for(given: Option<&Map>, product: &str, version: &str) -> Map {
     let used = given.map(|map| map.clone().used_for(product, version));
     let known = used.or_else(|| Map::for_product(product, version));
@@ -226,13 +227,13 @@ pub fn map_for(given: Option<&Map>, product: &str, version: &str) -> Map {
     })
 }
 
-/// A profile folded both ways.
-pub fn folded(profile: &Profile, map: &Map, beside: &CostContext<'_>) -> Cost {
+/// A profile folded in both views.
+pub fn folded(profile: &Profile, map: &Map, context: &CostContext<'_>) -> Cost {
     cost(
         &fold(profile, map, View::Innermost),
         &fold(profile, map, View::OnBehalfOf),
         profile.histograms(),
-        beside,
+        context,
     )
 }
 
@@ -241,7 +242,7 @@ mod tests {
     use super::{SyncEvidence, apart};
 
     #[test]
-    fn a_call_between_the_begins_of_two_counts_is_no_disagreement() {
+    fn a_call_between_the_starts_of_two_counts_is_not_a_disagreement() {
         let counted = |metered: f64, traced: f64| {
             let commits = 1_000;
             let evidence = SyncEvidence {
@@ -255,7 +256,7 @@ mod tests {
         };
         assert_eq!(counted(0.0, 1.0), None);
         assert_eq!(counted(1_005.0, 1_000.0), None);
-        let said = counted(900.0, 1_000.0);
-        assert!(said.is_some_and(|said| said.contains("differ by")));
+        let warning = counted(900.0, 1_000.0);
+        assert!(warning.is_some_and(|warning| warning.contains("differs by")));
     }
 }

@@ -1,4 +1,4 @@
-//! What every record opens with: its format, its kind, its name and its time.
+//! The fields that every record starts with: format, kind, id and time.
 
 use super::schema_macro::described;
 
@@ -7,12 +7,12 @@ pub const FORMAT_NAME: &str = "syncline-record";
 
 /// The version that this program writes, and the newest that it reads.
 ///
-/// It goes up when a reader of the old version would misunderstand a new record. A field more does
-/// not raise it: readers ignore what they do not know.
+/// It goes up when a reader of the old version would misunderstand a new record. An additional field does
+/// not raise it: readers ignore fields that they do not know.
 pub const FORMAT_VERSION: u64 = 1;
 
 described! {
-    /// Which format this is, so that any program can tell what it reads.
+    /// The format, so that any program can recognize the file.
     pub struct Format {
         /// Always "syncline-record".
         pub name: String,
@@ -20,23 +20,24 @@ described! {
         pub version: u64,
     }
 
-    /// What every record opens with.
+    /// The fields that every record starts with.
     pub struct Identity {
         /// The format and its version.
         pub format: Format,
         /// "run", "probe", "observation" or "verification".
         pub kind: String,
-        /// A short name of this record, unlikely to be given twice.
+        /// A short name of this record; two records are unlikely to share one.
         pub id: String,
-        /// The id of the survey, which all of its records share; null for a record of its own.
+        /// The id of the survey, which all of its records share; null if the record belongs to none.
         pub survey: Option<String>,
         /// The version of the program that measured.
         pub syncline: String,
-        /// When the measuring began, UTC, as RFC 3339 writes it.
+        /// When the measurement began, UTC, in RFC 3339 format.
         pub started: String,
         /// The same in nanoseconds since 1970.
         pub started_wall_ns: u64,
-        /// The command line that made it; null if it was not typed, or was removed to share it.
+        /// The command line that made the record; null if there was none, or it was removed to share the
+        /// record.
         pub command: Option<String>,
     }
 }
@@ -49,7 +50,7 @@ impl Format {
 }
 
 impl Identity {
-    /// The identity of a record that begins at `started_wall_ns`; `salt` tells apart what begins at
+    /// The identity of a record that begins at `started_wall_ns`; `salt` distinguishes records that begin at
     /// the same time (a process id, a count).
     pub fn new(kind: &str, started_wall_ns: u64, salt: u64) -> Identity {
         Identity {
@@ -65,15 +66,15 @@ impl Identity {
     }
 }
 
-/// Five letters and digits that differ for different times and salts, none easily misread.
+/// Five letters and digits that are likely to differ for different times and salts; none is easily misread.
 fn short_id(wall_ns: u64, salt: u64) -> String {
-    const SIGNS: &[u8; 32] = b"23456789abcdefghijkmnpqrstuvwxyz";
+    const ALPHABET: &[u8; 32] = b"23456789abcdefghijkmnpqrstuvwxyz";
     let mut mixed = wall_ns ^ salt.rotate_left(32);
     // The finisher of splitmix64: every bit of the input reaches every bit of the result.
     mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
     mixed ^= mixed >> 31;
-    (0..5).map(|place| char::from(SIGNS[(mixed >> (place * 5)) as usize & 31])).collect()
+    (0..5).map(|position| char::from(ALPHABET[(mixed >> (position * 5)) as usize & 31])).collect()
 }
 
 #[cfg(test)]
@@ -93,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn an_identity_says_format_and_time() {
+    fn an_identity_has_format_and_time() {
         let identity = Identity::new("run", 1_795_166_100_000_000_000, 7);
         assert_eq!(identity.format.name, "syncline-record");
         assert_eq!(identity.started, "2026-11-20T09:15:00Z");

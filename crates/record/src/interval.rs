@@ -1,4 +1,4 @@
-//! The figures of one interval of a run: a line of the file, written as it happens.
+//! The figures of one interval of a run: a line of the file, written when the interval is over.
 
 use super::figures::Outcomes;
 use super::schema_macro::described;
@@ -6,17 +6,17 @@ use super::schema_macro::described;
 described! {
     /// One interval of the measured phase.
     pub struct Interval {
-        /// Which repetition it belongs to, from 1.
+        /// The repetition it belongs to, from 1.
         pub repetition: u64,
-        /// Its begin, nanoseconds after the begin of the repetition's measured phase.
+        /// Its start, nanoseconds after the start of the repetition's measured phase.
         pub start_ns: u64,
         /// Its end, likewise.
         pub end_ns: u64,
         /// Commits acknowledged in it, whenever they started.
         pub committed: u64,
-        /// Transactions that the workload's own rule ended in it.
+        /// Transactions that the workload's own rule rolled back in it.
         pub aborted: u64,
-        /// Transactions that gave way to others in it.
+        /// Transactions given up in it because of conflicts with others.
         pub conflicted: u64,
         /// Transactions that failed in it.
         pub failed: u64,
@@ -28,8 +28,8 @@ described! {
         pub service_p99_ns: Option<u64>,
         /// The longest of its service times; null if none committed.
         pub service_max_ns: Option<u64>,
-        /// Half of its response times were no longer, which in a closed loop are its service times; null if
-        /// none committed, and in records of old.
+        /// Half of its response times were no longer; in a closed loop they are its service times; null if
+        /// none committed, and in older records.
         #[serde(default)]
         pub response_p50_ns: Option<u64>,
         /// 99 % of its response times were no longer; null as above.
@@ -40,13 +40,13 @@ described! {
         pub response_max_ns: Option<u64>,
         /// Processor time taken by the hypervisor, as a part of all; null if unknown.
         pub steal: Option<f64>,
-        /// Processors' worth of time used by other processes; null if unknown.
+        /// Processors used by other processes, on average; null if unknown.
         pub foreign_cpus: Option<f64>,
-        /// Processor time used by anyone, as a part of all; null if unknown.
+        /// Processor time used by all processes, as a part of all; null if unknown.
         pub busy: Option<f64>,
-        /// Part of the time in which somebody waited for a processor; null if unknown.
+        /// Part of the time in which some task waited for a processor; null if unknown.
         pub pressure_cpu: Option<f64>,
-        /// Part of the time in which somebody waited for input or output; null if unknown.
+        /// Part of the time in which some task waited for input or output; null if unknown.
         pub pressure_io: Option<f64>,
         /// Requests in flight at the device, averaged; null if not counted.
         pub queue_length: Option<f64>,
@@ -63,7 +63,7 @@ impl Interval {
         self.end_ns.saturating_sub(self.start_ns).max(1) as f64 / 1e9
     }
 
-    /// The outcomes that ended in it, without their causes.
+    /// The outcomes of the transactions that ended in it, without their causes.
     pub fn outcomes(&self) -> Outcomes {
         let ends = [self.committed, self.aborted, self.conflicted, self.failed, self.unfinished];
         Outcomes {

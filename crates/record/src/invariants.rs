@@ -1,30 +1,30 @@
-//! What the figures of any record must agree on, checked over a record.
+//! Consistency checks between the figures of any record.
 //!
-//! 1. Ends: attempted = committed + aborted + conflicted + failed + unfinished, of all, of each repetition
-//!    and of each type; the types of a repetition add up to it.
-//! 2. Rates: a rate by its time is the count it is made of.
-//! 3. Syncs: commits per sync by the syncs is the commits.
-//! 4. Shares lie between zero and one, and those of one whole add up to it: what was spent by module, the
-//!    steps of a commit's way, the clients' time in transactions and between them.
-//! 5. Percentiles are in order; a response is at least as long as its service, and in a closed loop the same.
-//! 6. In a closed loop the clients by the rate is the mean time of a transaction, within 2 %, beside the time
-//!    that clients were measured to spend between transactions; what did not commit, and what reached over
-//!    the ends of the span, is allowed for.
-//! 7. No place on the sync line above what counted syncs allow.
+//! 1. Outcomes: attempted = committed + aborted + conflicted + failed + unfinished, of all, of each
+//!    repetition and of each type; the types of a repetition add up to it.
+//! 2. Rates: a rate times its duration is its count.
+//! 3. Syncs: commits per sync times the syncs is the number of commits.
+//! 4. Shares lie between zero and one, and the parts of a whole add up to it: the cost by module, the steps
+//!    of a commit's path, the clients' time in transactions and between them.
+//! 5. Percentiles are in order; a response time is at least the service time, and equal in a closed loop.
+//! 6. In a closed loop, clients divided by the rate is the mean time of a transaction plus the measured time
+//!    of clients between transactions, within 2 %. Transactions that did not commit, or that cross the ends
+//!    of the span, are allowed for.
+//! 7. The ratio to the sync line is at most what the counted syncs allow.
 //!
-//! What a record does not know (one of an older version, one that was cut short) is not checked.
+//! A figure that a record does not have (an older version, a record that was cut short) is not checked.
 
 use crate::sync_line_ratio;
 use crate::{Latency, Outcomes, Repetition, RunRecord, TransactionFigures};
 use std::collections::BTreeMap;
 
-/// How far two figures of one thing may differ by rounding.
+/// The relative difference that rounding may cause between two figures of one quantity.
 const ROUNDING: f64 = 1e-6;
-/// How far the clients' time and the transactions' may differ.
-const TIME: f64 = 0.02;
-/// The shortest span of which the clients' time is checked: starting and stopping threads takes a part of
-/// shorter ones that depends on the machine.
-const TIME_NS: u64 = 500_000_000;
+/// How far the clients' time may differ from that of the transactions, as a part of it.
+const TIME_TOLERANCE: f64 = 0.02;
+/// The shortest span for which the clients' time is checked: in a shorter one, starting and stopping threads
+/// takes a part that depends on the machine.
+const SHORTEST_SPAN_NS: u64 = 500_000_000;
 
 /// Each invariant that a record violates, in one sentence without a final period.
 pub fn violations(run: &RunRecord) -> Vec<String> {
@@ -47,7 +47,10 @@ fn ends(run: &RunRecord, found: &mut Vec<String>) {
     let mut lost = Vec::new();
     let mut check = |what: &str, one: &Outcomes| {
         if !one.adds_up() {
-            found.push(format!("the ends of {what} are not the {} attempted", one.attempted));
+            found.push(format!(
+                "the outcomes of {what} do not add up to the {} attempted",
+                one.attempted
+            ));
         }
     };
     check("all transactions", &run.end.outcomes);
@@ -70,7 +73,7 @@ fn ends(run: &RunRecord, found: &mut Vec<String>) {
     };
     let each: Option<u64> = run.end.repetitions.iter().map(|one| one.commits_in_span).sum();
     if !run.end.repetitions.is_empty() && each.is_some_and(|each| each != in_span) {
-        found.push(format!("the repetitions' commits are not the {in_span} of all"));
+        found.push(format!("the repetitions' commits do not add up to the {in_span} of the run"));
     }
 }
 
@@ -79,12 +82,12 @@ fn rates(run: &RunRecord, one: &Repetition, found: &mut Vec<String>) {
         let counted = one.throughput_per_s * one.measured_ns as f64 / 1e9;
         if !near(counted, commits as f64, ROUNDING) {
             found.push(format!(
-                "the rate by the measured time is {counted:.3} commits, and {commits} were counted"
+                "the rate times the measured time is {counted:.3} commits, but {commits} were counted"
             ));
         }
     }
     if one.commits_late > Some(one.outcomes.committed) {
-        found.push("more commits were late than there were".to_owned());
+        found.push("more commits were late than there were commits".to_owned());
     }
     let counted = one.counted.as_ref().zip(one.commits_per_sync);
     if let Some((base, shared)) = counted
@@ -92,13 +95,13 @@ fn rates(run: &RunRecord, one: &Repetition, found: &mut Vec<String>) {
         && !near(shared * syncs as f64, base.commits as f64, ROUNDING)
     {
         found.push(format!(
-            "{shared} commits per sync by {syncs} syncs are not {} commits",
+            "{shared} commits per sync times {syncs} syncs are not {} commits",
             base.commits
         ));
     }
     let by_count = run.end.stopped_by.as_deref() == Some("transactions");
     if by_count && one.commits_in_span.is_some_and(|commits| commits != one.outcomes.committed) {
-        found.push("a run by count counted other commits than those of its count".to_owned());
+        found.push("a run that ends by count has more or fewer commits than that count".to_owned());
     }
 }
 
@@ -119,32 +122,34 @@ fn kind_times(run: &RunRecord, kind: &TransactionFigures, found: &mut Vec<String
     if let Some((service, response)) = kind.service_ns.as_ref().zip(kind.response_ns.as_ref()) {
         let closed = run.head.plan.arrival == "closed";
         if closed && service != response {
-            found.push(format!("in a closed loop {name} has two times"));
+            found.push(format!("service and response time of {name} differ in a closed loop"));
         } else if response.mean < service.mean * (1.0 - ROUNDING) {
-            found.push(format!("{name} was answered before it was served"));
+            found.push(format!("the mean response time of {name} is below its mean service time"));
         }
     }
 }
 
 fn ordered(times: &Latency) -> bool {
     let each = [times.p50, times.p90, times.p99, times.p999, times.max];
-    // A histogram of three digits may say of a mean what lies a thousandth above the longest.
+    // A histogram of three digits may put the mean a thousandth above the longest time.
     each.is_sorted() && times.mean <= times.max as f64 * 1.001
 }
 
-/// A closed loop's clients are in a transaction or between two.
+/// Checks that a closed loop's clients are always in a transaction or between two.
 fn client_time(run: &RunRecord, one: &Repetition, found: &mut Vec<String>) {
     let by_time = run.end.stopped_by.as_deref() == Some("duration");
     let closed = run.head.plan.arrival == "closed";
-    if !by_time || !closed || one.measured_ns < TIME_NS || run.end.reconnects > 0 {
+    if !by_time || !closed || one.measured_ns < SHORTEST_SPAN_NS || run.end.reconnects > 0 {
         return;
     }
     let (Some(time), Some(commits)) = (&one.client_time, one.commits_in_span) else {
         return;
     };
     let sum = time.in_transactions + time.between;
-    if !near(sum, 1.0, TIME) {
-        found.push(format!("the clients' time in transactions and between them is {sum:.3} of it"));
+    if !near(sum, 1.0, TIME_TOLERANCE) {
+        found.push(format!(
+            "the clients' time in transactions and between them adds up to {sum:.3}, not 1"
+        ));
     }
     let clients = run.head.plan.clients as f64;
     let served = one.transactions.iter().filter_map(|kind| {
@@ -157,25 +162,26 @@ fn client_time(run: &RunRecord, one: &Repetition, found: &mut Vec<String>) {
     if committed == 0.0 || commits == 0 {
         return;
     }
-    // Commits by their mean time, as a part of the clients' time.
+    // Commits times their mean time, as a part of the clients' time.
     let mean_ns = sum_ns / committed;
     let served = commits as f64 * mean_ns / (clients * one.measured_ns as f64);
     let ends = 2.0 * longest_ns as f64 / one.measured_ns as f64;
     let others = 1.0 - committed / one.outcomes.attempted.max(1) as f64;
-    let above = served > time.in_transactions + TIME + ends;
-    let below = served < time.in_transactions * (1.0 - others) - TIME - ends - others - waited(run);
+    let above = served > time.in_transactions + TIME_TOLERANCE + ends;
+    let below = served
+        < time.in_transactions * (1.0 - others) - TIME_TOLERANCE - ends - others - waited(run);
     if above || below {
         found.push(format!(
-            "{clients} clients by the rate are {:.0} ns a transaction, of which {:.0} ns lie between \
-             transactions, and the mean is {mean_ns:.0} ns",
+            "{clients} clients divided by the rate are {:.0} ns per transaction, {:.0} ns of them between \
+             transactions, but the mean is {mean_ns:.0} ns",
             clients * one.measured_ns as f64 / commits as f64,
             time.between * clients * one.measured_ns as f64 / commits as f64
         ));
     }
 }
 
-/// The most of the clients' time that starved clients waited in transactions that did not end in the span.
-/// Who starved in one of several repetitions is not recorded.
+/// An upper bound for the part of the clients' time that starved clients spent in transactions that did not
+/// end in the span. The starved clients of a single repetition among several are not recorded.
 fn waited(run: &RunRecord) -> f64 {
     let fairness = run.end.fairness.as_ref();
     let starved = fairness.map_or(0, |found| found.starved.len());
@@ -191,20 +197,23 @@ fn shares(run: &RunRecord, found: &mut Vec<String>) {
     for (name, value) in figures {
         let part = name.ends_with("_share") && name != "line_share" || name.ends_with("_busy");
         if part && value.is_some_and(|value| !(0.0..=1.0).contains(&value)) {
-            found.push(format!("{name} is no part of a whole"));
+            found.push(format!("{name} is not between 0 and 1"));
         }
     }
     for row in run.end.commit_path.iter().flat_map(|path| &path.rows) {
         if !near(row.step_ns.iter().sum(), row.total_ns, ROUNDING) {
-            found
-                .push(format!("the steps of the way of a commit ({}) are not its whole", row.name));
+            found.push(format!(
+                "the steps of a commit's path ({}) do not add up to its total",
+                row.name
+            ));
         }
     }
     for metric in run.end.cost.iter().flat_map(|cost| &cost.metrics) {
-        for (how, rows) in
-            [("by who spent it", &metric.innermost), ("by on whose behalf", &metric.on_behalf_of)]
-        {
-            // Shares are of a class of threads; time spent waiting for a request is in none.
+        for (how, rows) in [
+            ("by innermost module", &metric.innermost),
+            ("on behalf of modules", &metric.on_behalf_of),
+        ] {
+            // Shares are per class of threads; time spent waiting for a request has none.
             let mut classes: BTreeMap<&str, f64> = BTreeMap::new();
             for row in rows {
                 if let Some(share) = row.share {
@@ -230,17 +239,19 @@ fn intervals(run: &RunRecord, found: &mut Vec<String>) {
             [interval.response_p50_ns, interval.response_p99_ns, interval.response_max_ns];
         let sorted = quantiles.is_sorted() && responses.is_sorted();
         if !sorted || interval.start_ns > interval.end_ns {
-            found.push(format!("interval {number} is not in order"));
+            found.push(format!("the times of interval {number} are not in order"));
         }
     }
     for (one, number) in run.end.repetitions.iter().zip(1_u64..) {
         let of = run.intervals.iter().filter(|interval| interval.repetition == number);
         let commits: u64 = of.map(|interval| interval.committed).sum();
         let by_time = run.end.stopped_by.as_deref() == Some("duration");
-        // Readings of several workers are of no one instant: a transaction a client.
+        // The workers are not read at the same instant: allow one transaction per client.
         let most = one.commits_in_span.map(|most| most + run.head.plan.clients);
         if by_time && most.is_some_and(|most| commits > most) {
-            found.push(format!("the intervals of repetition {number} hold more commits than it"));
+            found.push(format!(
+                "the intervals of repetition {number} have more commits than the repetition"
+            ));
         }
     }
 }
@@ -254,13 +265,13 @@ fn line(run: &RunRecord, found: &mut Vec<String>) {
         let place = sync_line_ratio::ratio(run, line, Some(rate));
         if place.is_some_and(|place| place * rate > most * (1.0 + ROUNDING)) {
             found.push(format!(
-                "the place on the line is above the {most:.0} commits a second that counted syncs allow"
+                "the ratio to the sync line exceeds the {most:.0} commits/s that counted syncs allow"
             ));
         }
     }
 }
 
-/// Equal but for a part of the second; both zero, too.
+/// True if the two are equal up to `part` of the second.
 fn near(one: f64, other: f64, part: f64) -> bool {
     (one - other).abs() <= other.abs() * part + f64::EPSILON
 }

@@ -1,15 +1,15 @@
 //! The lines of a record's file.
 //!
-//! Each line is one JSON object whose first field `line` says what it is:
+//! Each line is one JSON object whose first field `line` gives its type:
 //!
 //! 1. `head`, always the first: identity, plan, workload, target, machine. Written before the load.
-//! 2. `interval`, any number, in order, each written when it is over.
-//! 3. `end`, at most one and the last: the whole record but the intervals, the head's fields again,
+//! 2. `interval`, any number, in order, each written when the interval is over.
+//! 3. `end`, at most one and the last: the whole record except the intervals, and the head's fields again
 //!    with what was learnt since.
 //!
-//! A probe's file has a head (its identity and directory) and an end, an observation's a head (its
-//! identity) and an end; a verification's are both written when it is over. Every line is written whole
-//! with its newline in one call; a file that does not end in a newline was torn in its last line.
+//! A probe's file has a head (its identity and directory) and an end; so has an observation's (its identity
+//! alone). A verification writes both when it is over. Every line is written with its newline in one call;
+//! a file that does not end in a newline was torn in its last line.
 
 use super::identity::Identity;
 use super::interval::Interval;
@@ -19,39 +19,39 @@ use super::run::{RunEnd, RunHead, RunRecord};
 use super::verification::VerificationRecord;
 use serde::Serialize;
 
-/// A line on its way to the file.
+/// A line to be written.
 #[derive(Serialize)]
 #[serde(tag = "line", rename_all = "lowercase")]
 pub(super) enum Line<'a> {
-    /// A run's first.
+    /// A run's first line.
     #[serde(rename = "head")]
     RunHead(Both<'a, Identity, RunHead>),
-    /// A probe's first.
+    /// A probe's first line.
     #[serde(rename = "head")]
     ProbeHead(ProbeHead<'a>),
     /// One interval.
     Interval(&'a Interval),
-    /// A run's last.
+    /// A run's last line.
     #[serde(rename = "end")]
     RunEnd(RunWithoutIntervals<'a>),
-    /// An observation's first: what is known of it before it begins.
+    /// An observation's first line: what is known before it begins.
     #[serde(rename = "head")]
     ObservationHead(&'a Identity),
-    /// An observation's last.
+    /// An observation's last line.
     #[serde(rename = "end")]
     ObservationEnd(&'a ObservationRecord),
-    /// A verification's first.
+    /// A verification's first line.
     #[serde(rename = "head")]
     VerificationHead(&'a Identity),
-    /// A verification's last.
+    /// A verification's last line.
     #[serde(rename = "end")]
     VerificationEnd(&'a VerificationRecord),
-    /// A probe's last.
+    /// A probe's last line.
     #[serde(rename = "end")]
     ProbeEnd(&'a ProbeRecord),
 }
 
-/// Two objects side by side.
+/// The fields of two objects in one.
 #[derive(Serialize)]
 pub(super) struct Both<'a, A, B> {
     #[serde(flatten)]
@@ -68,7 +68,7 @@ pub(super) struct ProbeHead<'a> {
     pub(super) directory: &'a str,
 }
 
-/// A run's record but its intervals, which have lines of their own.
+/// A run's record without its intervals, which have their own lines.
 #[derive(Serialize)]
 pub(super) struct RunWithoutIntervals<'a> {
     #[serde(flatten)]

@@ -1,24 +1,24 @@
-//! The saved record: the only types here that are ever written, versioned.
+//! The saved record: its types, its versioned file format, and the code that reads and writes it.
 //!
 //! One record is one target with one setting and one number of clients, one probe of one directory,
 //! one observation of a store that others use, or one verification of a disk or a store. Every view is
-//! drawn from records, so what is shown can be shown again. The format is
-//! explained in `docs/record.md`, its schema is [`schema`], its lines are described in `json_lines`.
+//! rendered from records, so anything shown once can be shown again. `docs/record.md` explains the format,
+//! [`schema`] returns its schema, and `json_lines` describes its lines.
 //!
-//! What is not known is null, and the field beside it says why; nothing unknown is ever zero.
+//! An unknown value is null, never zero, and a field next to it says why.
 //!
 //! The crates that measure fill these types in: `runner` for a run and an observation, `probe` for a probe.
-//! What can be concluded from a record alone is here too, since some of it is saved with the record.
+//! Conclusions that need only a record are drawn here too, since some of them are saved with the record.
 //!
 //! | files | what they hold |
 //! |---|---|
-//! | `identity`, `any_record`, `run`, `probe`, `observation`, `verification` | the kinds of records, and what all open with |
-//! | `configuration`, `environment`, `figures`, `interval`, `assessment` | the parts of a run: plan, machine, figures, what a run says of itself |
-//! | `cost`, `fold_cost`, `profiler_overhead`, `stacks` | the cost by module, folded from the stacks beside a record |
-//! | `finding`, `invariants`, `rate_rule`, `sync_line_ratio` | what a record's figures say against it, and against one another |
-//! | `schema`, `schema_macro` | the JSON schema, made from the types |
+//! | `identity`, `any_record`, `run`, `probe`, `observation`, `verification` | the kinds of records, and the identity that all start with |
+//! | `configuration`, `environment`, `figures`, `interval`, `assessment` | the parts of a run: plan, machine, figures, bottleneck and warnings |
+//! | `cost`, `fold_cost`, `profiler_overhead`, `stacks` | the cost by module, folded from the stacks saved next to a record |
+//! | `finding`, `invariants`, `rate_rule`, `sync_line_ratio` | checks of a record's figures against its durability promise and against each other |
+//! | `schema`, `schema_macro` | the JSON schema, generated from the types |
 //! | `json_lines`, `writer`, `read`, `record_paths` | the file: its lines, written and read; files by name or id |
-//! | `redaction` | what `--share` takes out |
+//! | `redaction` | what `--share` removes |
 //! | `stats`, `units`, `time` | medians and intervals, figures and times as text |
 //! | `error` | why a record could not be written or read |
 

@@ -1,4 +1,4 @@
-//! The record of an observation: what a store did for others, without any load of ours.
+//! The record of an observation: a store's work for its own users, without any load of Syncline's.
 
 use super::configuration::Setting;
 use super::environment::{Device, Machine, SyncLine};
@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 described! {
-    /// A store that was watched, in its own words.
+    /// The observed store, as it describes itself.
     pub struct ObservedStore {
         /// The name in tables.
         pub name: String,
@@ -23,23 +23,23 @@ described! {
         pub log_directory: Option<String>,
         /// Why there is no log directory; null if there is one.
         pub log_reason: Option<String>,
-        /// Why its log is lost in a power cut whatever it syncs: what the kernel reports of the disk below
-        /// the log; null if no layer is known to drop syncs, and in records of old.
+        /// Why its log is lost in a power loss whatever it syncs: what the kernel reports of the disk below
+        /// the log; null if no layer is known to drop syncs, and in older records.
         pub disk_drops_syncs: Option<String>,
         /// The command that would change that, shown and never run; null if there is none.
         pub disk_remedy: Option<String>,
-        /// Settings that bear on the speed and safety of commits.
+        /// Settings that affect the speed and safety of commits.
         pub settings: Vec<Setting>,
-        /// Who follows it and how far behind; null if that is not known.
+        /// Its replicas and how far behind they are; null if not known.
         pub replication: Option<Vec<Setting>>,
-        /// Why that is not known; null if it is.
+        /// Why the replication is not known; null if it is.
         pub replication_reason: Option<String>,
     }
 
-    /// What happened between two looks.
+    /// The store's work between two samples.
     #[derive(Copy)]
     pub struct ObservedInterval {
-        /// Its start, nanoseconds from the first look.
+        /// Its start, nanoseconds from the first sample.
         pub start_ns: u64,
         /// Its end, likewise.
         pub end_ns: u64,
@@ -51,44 +51,43 @@ described! {
         pub log_bytes: Option<u64>,
     }
 
-    /// What was seen of it.
+    /// The results of an observation.
     pub struct ObservationBody {
         /// The store.
         pub target: ObservedStore,
-        /// The machine that looked.
+        /// The machine that observed it.
         pub machine: Machine,
         /// The disk under the log.
         pub device: Device,
-        /// From the first look to the last.
+        /// From the first sample to the last.
         pub span_ns: u64,
-        /// Commits a second, those of the looks taken off; null if not known.
+        /// Commits per second, without those of the observation itself; null if not known.
         pub commits_per_s: Option<f64>,
-        /// True if these commits are also those of transactions that only read.
+        /// True if these commits include transactions that only read.
         #[serde(default)]
         pub commits_hold_reads: Option<bool>,
-        /// Commits a second of transactions that may have written, those of the looks taken off.
+        /// Commits per second of transactions that may have written, without those of the observation itself.
         #[serde(default)]
         pub writing_commits_per_s: Option<Counted>,
-        /// Of the commits that may have written those that shared a sync of the log, by the store's own
-        /// counters.
+        /// Commits that may have written per sync of the log, by the store's own counters.
         pub commits_per_sync: Counted,
         /// The same by the sync system calls of its process, which may be for other files too.
         pub commits_per_sync_call: Counted,
-        /// Sync system calls of its process, a second.
+        /// Sync system calls of its process per second.
         pub sync_calls_per_s: Counted,
-        /// Flushes of the whole disk under the log, whoever asked for them, a second.
+        /// Flushes of the whole disk under the log per second, by all processes.
         pub flushes_per_s: Counted,
-        /// Bytes that a commit which may have written added to the log.
+        /// Bytes added to the log per commit that may have written.
         pub log_bytes_per_commit: Counted,
-        /// How long a sync of the log took on average, by the store's own clock.
+        /// The mean time of a sync of the log, by the store's own clock.
         pub sync_ns: Counted,
-        /// Commits that the looks themselves made, which are taken off.
+        /// Commits that the observation itself made, which are subtracted.
         pub own_commits: u64,
         /// Each of its counters over the span.
         pub counters: Vec<CounterFigures>,
         /// The span in intervals.
         pub intervals: Vec<ObservedInterval>,
-        /// What the log directory can durably complete.
+        /// The disk's sync rate in the log directory.
         pub sync_line: SyncLine,
     }
 }
@@ -96,10 +95,10 @@ described! {
 /// An observation's record.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ObservationRecord {
-    /// What every record opens with.
+    /// The identity that every record starts with.
     #[serde(flatten)]
     pub identity: Identity,
-    /// What was seen.
+    /// The results.
     #[serde(flatten)]
     pub body: ObservationBody,
 }
@@ -109,7 +108,7 @@ impl Described for ObservationRecord {
         flat(
             parts,
             "ObservationRecord",
-            "The record of an observation: what a store did for others, without any load of ours.",
+            "The record of an observation: a store's work for its own users, without any load of Syncline's.",
             &[Identity::schema, ObservationBody::schema],
             &[],
         )

@@ -1,4 +1,4 @@
-//! The record of one probe: what lies under a directory and what it can durably complete.
+//! The record of one probe: the layers under a directory and its sync rates.
 
 use super::environment::{Machine, SyncLine};
 use super::figures::{Counted, Latency};
@@ -8,15 +8,15 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 described! {
-    /// One fact and who says it.
+    /// One fact and its source.
     pub struct Fact {
-        /// What it is.
+        /// Its name.
         pub name: String,
-        /// What was said; null where nobody answers.
+        /// Its value; null if the source does not give one.
         pub value: Option<String>,
-        /// Who said it, or would have.
+        /// The source.
         pub said_by: String,
-        /// True for what identifies this very device or host.
+        /// True if it identifies this very device or host.
         pub private: bool,
     }
 
@@ -24,11 +24,11 @@ described! {
     pub struct Layer {
         /// Its name.
         pub name: String,
-        /// What it is.
+        /// Its kind.
         pub kind: String,
-        /// How deep it lies; a file system is 0.
+        /// Its depth; a file system is 0.
         pub depth: u64,
-        /// What is known of it.
+        /// Facts about it.
         pub facts: Vec<Fact>,
         /// What it does with a sync: "passes on", "not known" or "breaks".
         pub standing: String,
@@ -38,27 +38,27 @@ described! {
         pub remedy: Option<String>,
     }
 
-    /// What lies under the directory.
+    /// The layers under the directory.
     pub struct ProbeDevice {
-        /// Facts of the mount.
+        /// Facts about the mount.
         pub mount: Vec<Fact>,
         /// The layers from the file system down to the disks.
         pub layers: Vec<Layer>,
-        /// Facts of the machine around it.
+        /// Facts about the machine around it.
         pub environment: Vec<Fact>,
-        /// What must be known before believing the figures, one sentence each.
+        /// What a reader must know to interpret the figures, one sentence each.
         pub sentences: Vec<String>,
         /// The file system's type; null if unknown.
         pub file_system: Option<String>,
         /// The whole disks at the bottom.
         pub disks: Vec<String>,
-        /// What the kernel believes of the volatile cache: "write back", "write through", "unknown".
+        /// The volatile cache as the kernel assumes it: "write back", "write through", "unknown".
         pub write_cache: String,
-        /// Turns a minute of a spinning disk; null if it does not spin or does not say.
+        /// Revolutions per minute of a spinning disk; null if it does not spin or does not report them.
         pub rpm: Option<u64>,
-        /// Who says the turns; null if nobody does.
+        /// The source of the revolutions; null if there is none.
         pub rpm_said_by: Option<String>,
-        /// The model, if there is one disk and it says.
+        /// The model, if there is one disk and it reports a model.
         pub model: Option<String>,
         /// The command that would turn the write cache off, shown and never run.
         pub cache_off_command: Option<String>,
@@ -74,7 +74,7 @@ described! {
         pub file_state: String,
         /// "walk" or "same block".
         pub placement: String,
-        /// How many writers waited for a sync at the same time.
+        /// The number of writers that waited for a sync at the same time.
         pub outstanding: u64,
         /// The fio command that does the same work; null where fio has none.
         pub fio: Option<String>,
@@ -94,7 +94,7 @@ described! {
         pub rate_per_s: f64,
         /// How long one write with its sync took.
         pub latency_ns: Latency,
-        /// Two separated heaps of the distribution, if there are two.
+        /// The two separate modes of the distribution; null if there is one.
         pub modes: Option<Vec<Mode>>,
         /// Device writes per sync, idle rate subtracted.
         pub device_writes_per_sync: Counted,
@@ -110,7 +110,7 @@ described! {
         pub steady: bool,
     }
 
-    /// One of two separated heaps of a distribution.
+    /// One of two separate modes of a distribution.
     pub struct Mode {
         /// The part of all values in it.
         pub share: f64,
@@ -118,7 +118,7 @@ described! {
         pub typical_ns: u64,
     }
 
-    /// Direct writes that no sync followed: what a flush is compared with.
+    /// Direct writes without a sync: the baseline for the cost of a flush.
     pub struct PlainWrite {
         /// Bytes of one write.
         pub write_bytes: u64,
@@ -132,7 +132,7 @@ described! {
     pub struct ReadCell {
         /// Bytes of one read.
         pub read_bytes: u64,
-        /// How many readers waited at the same time.
+        /// The number of readers that waited at the same time.
         pub depth: u64,
         /// Size of the file they were spread over.
         pub file_bytes: u64,
@@ -158,7 +158,7 @@ described! {
 
     /// The counters of the disk below.
     pub struct FlushCounts {
-        /// The disk that counted; null if none did.
+        /// The disk; null if none was counted.
         pub disk: Option<String>,
         /// Flushes per second while the probe did nothing; null if not counted.
         pub idle_flushes_per_s: Option<f64>,
@@ -168,9 +168,9 @@ described! {
         pub reason: Option<String>,
     }
 
-    /// What may be said of a directory, device or method.
+    /// The verdict on a directory, device or method.
     pub struct Verdict {
-        /// Of what.
+        /// The directory, device or method.
         pub subject: String,
         /// "not durable", "implausible", "consistent with flushing" or "unknown".
         pub word: String,
@@ -184,21 +184,21 @@ described! {
     pub struct NotRun {
         /// The store.
         pub target: String,
-        /// The durability that was asked for.
+        /// The requested durability.
         pub durability: String,
         /// The client model.
         pub model: String,
         /// The number of clients.
         pub clients: u64,
-        /// Why not.
+        /// Why it was not run.
         pub reason: String,
     }
 
-    /// Everything a probe found but its identity.
+    /// The results of a probe.
     pub struct ProbeBody {
         /// The directory that was probed.
         pub directory: String,
-        /// The machine; what a probe does not ask is null.
+        /// The machine; facts that a probe does not read are null.
         pub machine: Machine,
         /// How long it took, preparation included.
         pub duration_ns: u64,
@@ -206,9 +206,9 @@ described! {
         pub quick: bool,
         /// "burst" or "steady".
         pub label: String,
-        /// What lies under the directory.
+        /// The layers under the directory.
         pub device: ProbeDevice,
-        /// What it can durably complete.
+        /// The sync line of the directory.
         pub sync_line: SyncLine,
         /// The sync cells, in the order they were measured.
         pub cells: Vec<Cell>,
@@ -234,10 +234,10 @@ described! {
 /// A probe's record, folded into one object.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ProbeRecord {
-    /// What every record opens with.
+    /// The identity that every record starts with.
     #[serde(flatten)]
     pub identity: Identity,
-    /// What the probe found.
+    /// The results.
     #[serde(flatten)]
     pub body: ProbeBody,
 }
@@ -271,7 +271,7 @@ impl Described for ProbeRecord {
         super::schema_macro::flat(
             parts,
             "ProbeRecord",
-            "The record of one probe: what lies under a directory and what it can durably complete.",
+            "The record of one probe: the layers under a directory and its sync rates.",
             &[Identity::schema, ProbeBody::schema],
             &[],
         )

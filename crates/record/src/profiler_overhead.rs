@@ -1,38 +1,39 @@
-//! What looking cost: what the meter itself used up, and by how much the store was faster without it.
+//! The overhead of the profiler: the processor time that it used, and how much faster the store was without
+//! it.
 
 use super::schema_macro::described;
 
 described! {
-    /// What the meter used up of the processors in the window, and what it cost in throughput where that was
-    /// weighed.
+    /// The processor time that the profiler used in the window, and its cost in throughput if an A/B test
+    /// measured it.
     pub struct LookingCost {
-        /// Processor time of the threads that look.
+        /// Processor time of the profiler's threads.
         pub threads_ns: u64,
-        /// Processor time of the meter's programs in the kernel, on all processors, while they were timed;
-        /// null where there are none, or the kernel does not time them.
+        /// Processor time of the profiler's programs in the kernel, on all processors, while they were timed;
+        /// null if there are none, or the kernel does not time them.
         pub programs_ns: Option<u64>,
-        /// How much of the window they were timed for; null as above.
+        /// The part of the window in which they were timed; null as above.
         pub programs_of_ns: Option<u64>,
-        /// How much of the window they were attached for; null as above, and in records of old, where it was
-        /// all of it.
+        /// The part of the window in which they were attached; null as above, and in older records, where it
+        /// was all of it.
         #[serde(default)]
         pub programs_attached_ns: Option<u64>,
-        /// Both as a part of all the processor time that the machine had in the window. The interrupts by
-        /// which processors and threads are looked at are not in it.
+        /// Both as a part of all processor time of the machine in the window. The interrupts that sample
+        /// processors and threads are not included.
         pub share: Option<f64>,
-        /// Slices of time with the meter and without it, of all repetitions in their order; empty where none
-        /// were asked for. In records of old a pair is two runs.
+        /// Slices with the profiler and without it, of all repetitions in their order; empty if none were
+        /// requested. In older records a pair is two runs.
         pub pairs: Vec<LookingPair>,
-        /// Throughput with the meter over that without, of all pairs; null without any.
+        /// Throughput with the profiler divided by that without, over all pairs; null without pairs.
         pub throughput: Option<LookingRatio>,
     }
 
-    /// A time with the meter and one without it, one right behind the other.
+    /// A slice with the profiler and one without it, one right after the other.
     #[derive(Copy)]
     pub struct LookingPair {
-        /// Commits a second with the meter.
+        /// Commits per second with the profiler.
         pub metered_per_s: f64,
-        /// Without it.
+        /// Commits per second without it.
         pub unmetered_per_s: f64,
     }
 
@@ -48,7 +49,7 @@ described! {
 }
 
 impl LookingPair {
-    /// With the meter over without.
+    /// Throughput with the profiler divided by that without.
     pub fn throughput(&self) -> f64 {
         self.metered_per_s / self.unmetered_per_s
     }

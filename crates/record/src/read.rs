@@ -3,10 +3,9 @@
 //! 1. A file of lines that ends without a newline was torn in its last line; that line is dropped,
 //!    and the record says that it was cut short.
 //! 2. A file without an end was cut short too; its figures are the sums of its intervals.
-//! 3. Anything else that is not as it must be is refused with the line and the reason: a wrong
-//!    figure is worse than none.
-//! 4. What does not open as JSON does is not read further, and no more than [`LARGEST`] bytes are read:
-//!    a disk image named by mistake fills no memory.
+//! 3. Any other damage is refused with the line and the reason: a wrong figure is worse than none.
+//! 4. A file that does not start like JSON is not read further, and at most [`LARGEST`] bytes are read, so
+//!    that a disk image named by mistake does not fill the memory.
 
 use super::any_record::Record;
 use super::identity::{FORMAT_NAME, FORMAT_VERSION, Identity};
@@ -20,7 +19,7 @@ use std::io::{self, BufRead, BufReader, Read};
 use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 
-/// The most bytes that a record may have: a run of a week with an interval each second has half of it.
+/// The most bytes of a record: a run of a week with an interval each second needs half of it.
 const LARGEST: u64 = 1 << 30;
 
 /// Reads the one record of a file.
@@ -32,7 +31,7 @@ pub fn read(path: &Path) -> Result<Record> {
     }
 }
 
-/// Reads every record of a file: one of a record's own file, any number of an array.
+/// Reads every record of a file: one from a record's own file, any number from an array.
 pub fn read_all(path: &Path) -> Result<Vec<Record>> {
     let failed = |source| Error::Read { path: path.to_owned(), source };
     // A device such as /dev/zero has no end to read to.
@@ -57,18 +56,18 @@ pub fn read_all(path: &Path) -> Result<Vec<Record>> {
     Source { path }.records(&bytes)
 }
 
-/// How a file opens.
+/// How a file starts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Opening {
-    /// As an object or an array.
+    /// With an object or an array.
     Json,
-    /// It holds white space and zeros only, or nothing at all.
+    /// The file is empty or holds only white space and zeros.
     Nothing,
-    /// As something else.
+    /// With something else.
     Other,
 }
 
-/// Looks at the first sign of a file, and leaves it to be read from there.
+/// Inspects the first character of a file without consuming it.
 fn opening(file: &mut impl BufRead) -> io::Result<Opening> {
     let mut zeros = false;
     let mut passed = 0;
@@ -81,7 +80,7 @@ fn opening(file: &mut impl BufRead) -> io::Result<Opening> {
         let first = part.iter().position(|byte| !blank(byte));
         zeros |= part[..first.unwrap_or(part.len())].contains(&0);
         match first.map(|place| part[place]) {
-            // Zeros may follow a record, and never stand before one.
+            // Zeros may follow a record, but never precede one.
             Some(b'{' | b'[') if !zeros => return Ok(Opening::Json),
             Some(_) => return Ok(Opening::Other),
             None => {
@@ -99,7 +98,7 @@ fn opening(file: &mut impl BufRead) -> io::Result<Opening> {
 pub struct Listed {
     /// The file.
     pub path: PathBuf,
-    /// Its record, or why it cannot be read.
+    /// The record, or why it cannot be read.
     pub record: Result<Record>,
 }
 
@@ -110,7 +109,7 @@ pub fn list(folder: &Path) -> Result<Vec<Listed>> {
     for entry in std::fs::read_dir(folder).map_err(failed)? {
         let path = entry.map_err(failed)?.path();
         let ending = path.extension().and_then(|ending| ending.to_str());
-        // Findings of verify that are older than their records: listed with the reason why not.
+        // Findings of an older verify, which are not records: listed with that reason.
         let alone = || matches!(read(&path), Err(Error::VerifiedAlone { .. }));
         if ending == Some("jsonl") || (ending == Some("json") && alone()) {
             paths.push(path);
@@ -123,7 +122,7 @@ pub fn list(folder: &Path) -> Result<Vec<Listed>> {
 
 const UNKNOWN_KIND: &str = "its kind is neither run nor probe nor observation nor verification";
 
-/// Fields by which a finding of `verify` is known that was written by itself.
+/// Fields that identify a finding that an older `verify` wrote by itself.
 const VERIFIED_ALONE: [&str; 4] = ["verdict", "judgement", "forbidden", "kills"];
 
 /// Where the bytes come from, for error sentences.
@@ -155,12 +154,12 @@ impl Source<'_> {
         let (whole, rest) = bytes.split_at(error.valid_up_to());
         if rest.contains(&b'\n') {
             let line = whole.split(|byte| *byte == b'\n').count();
-            return Err(self.damaged(line, "it holds bytes that are no text"));
+            return Err(self.damaged(line, "it holds bytes that are not UTF-8 text"));
         }
-        Ok(std::str::from_utf8(whole).expect("it was found to be text up to there"))
+        Ok(std::str::from_utf8(whole).expect("valid UTF-8 up to there"))
     }
 
-    /// A record that was folded into one object before.
+    /// A record that is already folded into one object.
     fn folded(&self, value: Value) -> Result<Record> {
         self.check_format(&value)?;
         self.check_figures(match value["kind"].as_str() {
@@ -176,10 +175,10 @@ impl Source<'_> {
         let torn = !text.ends_with('\n');
         let mut lines: Vec<&str> = text.lines().collect();
         let mut cut_short = None;
-        // The last line may be whole but for its newline; then it counts.
+        // The last line counts if only its newline is missing.
         if torn && lines.last().is_some_and(|last| serde_json::from_str::<Value>(last).is_err()) {
             lines.pop();
-            cut_short = Some("its last line was torn, and is left out");
+            cut_short = Some("its last line was torn and is left out");
         }
         let mut values = Vec::with_capacity(lines.len());
         for (index, line) in lines.iter().enumerate() {
@@ -225,12 +224,13 @@ impl Source<'_> {
                     head = Some(self.opening(line, value.clone())?);
                     end = Some(self.typed::<RunEnd>(line, value)?);
                 }
-                _ => return Err(self.damaged(line, "it is no line of a run in this place")),
+                _ => return Err(self.damaged(line, "a run has no such line here")),
             }
         }
         let (identity, head) = head.ok_or_else(|| self.not_a_record())?;
         let end = end.unwrap_or_else(|| {
-            let reason = torn.unwrap_or("it has no end: the program was stopped, or still runs");
+            let reason =
+                torn.unwrap_or("it has no end: the program was stopped, or is still running");
             RunEnd::from_intervals(&intervals, &format!("the record was cut short: {reason}"))
         });
         self.check_figures(Record::Run(Box::new(RunRecord { identity, head, end, intervals })))
@@ -247,15 +247,18 @@ impl Source<'_> {
             Some(end) if count == 2 && end["line"] == "end" => Ok(end),
             Some(_) if count == 1 => Err(self.damaged(
                 2,
-                &format!("the {kind} was cut short before its figures were written; do it again"),
+                &format!("the {kind} was cut short before its figures were written; repeat it"),
             )),
-            _ => Err(self.damaged(count, &format!("it is no line of a {kind} in this place"))),
+            _ => {
+                Err(self
+                    .damaged(count, &format!("this {kind} has a line that does not belong here")))
+            }
         }
     }
 
     fn check_format(&self, value: &Value) -> Result<()> {
         let format = &value["format"];
-        // Findings of verify were written by themselves before they were records.
+        // An older verify wrote findings by themselves, before they were records.
         if format.is_u64() && VERIFIED_ALONE.iter().any(|field| value.get(field).is_some()) {
             return Err(Error::VerifiedAlone { path: self.path.to_owned() });
         }

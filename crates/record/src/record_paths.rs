@@ -1,8 +1,8 @@
-//! Which files a user means: a path, the id of a record or the id of a survey, as lists and headings show
+//! Finds the files that a user names by a path, a record's id or a survey's id, as lists and headings print
 //! them.
 //!
-//! The id of a record is looked for first, so that an id which a survey of an older version shares with its
-//! first probe names that probe.
+//! Record ids are searched first: where a survey of an older version has the same id as its first probe, the
+//! id names that probe.
 
 use super::writer::RUNS_FOLDER;
 use crate::{Error, Result};
@@ -11,14 +11,13 @@ use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 
-/// The file that a word names: what stands at that path, or else the one record in the folder for records
-/// that has that id. A word that can be no id is a path, whether anything is there or not.
+/// The file that `word` names: an existing path, or else the one record in the folder for records with that
+/// id. A word that cannot be an id is a path, whether the file exists or not.
 pub fn named(word: &Path) -> Result<PathBuf> {
     named_in(word, Path::new(RUNS_FOLDER))
 }
 
-/// The files that a word names: the one of [`named`], or those of the survey that has that id, its probes
-/// first.
+/// The files that `word` names: the file of [`named`], or those of the survey with that id, its probes first.
 pub fn all_named(word: &Path) -> Result<Vec<PathBuf>> {
     all_named_in(word, Path::new(RUNS_FOLDER))
 }
@@ -36,9 +35,9 @@ fn all_named_in(word: &Path, folder: &Path) -> Result<Vec<PathBuf>> {
     let Some(id) = id.filter(|_| !word.exists()) else {
         return Ok(vec![word.to_owned()]);
     };
-    let found = of_id(id, folder);
+    let found = records_with_id(id, folder);
     if found.is_empty() {
-        let members = of_survey(id, folder);
+        let members = records_of_survey(id, folder);
         if !members.is_empty() {
             return Ok(members);
         }
@@ -55,10 +54,10 @@ fn is_id(word: &str) -> bool {
     !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_alphanumeric())
 }
 
-/// The records of a folder whose names end with that id; none of a folder that is not there.
-fn of_id(id: &str, folder: &Path) -> Vec<PathBuf> {
+/// The records of a folder whose names end with that id; empty if the folder does not exist.
+fn records_with_id(id: &str, folder: &Path) -> Vec<PathBuf> {
     let end = format!("-{id}.jsonl");
-    // What verify wrote before its findings were records, which reading refuses with the reason.
+    // A finding that an older verify wrote by itself; reading refuses it with the reason.
     let alone = format!("{id}.json");
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
     let paths = entries.map(|entry| entry.path());
@@ -69,12 +68,12 @@ fn of_id(id: &str, folder: &Path) -> Vec<PathBuf> {
     paths.filter(has_id).collect()
 }
 
-/// The most bytes of a head that is read to find its survey: a head with all statements of its store has a
+/// The most bytes of a head that are read to find its survey: a head with all statements of its store needs a
 /// hundredth of it.
 const HEAD_MAX: u64 = 1 << 22;
 
-/// The records of a survey, its probes first, each kind by name; none of a folder that is not there.
-fn of_survey(id: &str, folder: &Path) -> Vec<PathBuf> {
+/// The records of a survey, its probes first, each kind by name; empty if the folder does not exist.
+fn records_of_survey(id: &str, folder: &Path) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
     let paths = entries.map(|entry| entry.path());
     let records = paths.filter(|path| path.extension().is_some_and(|ending| ending == "jsonl"));
@@ -89,7 +88,7 @@ fn of_survey(id: &str, folder: &Path) -> Vec<PathBuf> {
     found.into_iter().map(|(_, path)| path).collect()
 }
 
-/// The first line of a record's file, if it is one.
+/// The first line of a record's file; `None` if the file cannot be read as a record.
 fn head(path: &Path) -> Option<Value> {
     let mut line = Vec::new();
     let mut file = BufReader::new(File::open(path).ok()?.take(HEAD_MAX));
@@ -119,20 +118,20 @@ mod tests {
         for path in ["nowhere/at/all", "k3f9a.jsonl", "8c-k3f9a", ""] {
             assert_eq!(of(path).unwrap(), Path::new(path));
         }
-        let said = of("3f9a").unwrap_err().to_string();
-        assert!(said.contains("no record 3f9a"), "{said}");
+        let message = of("3f9a").unwrap_err().to_string();
+        assert!(message.contains("no record 3f9a"), "{message}");
         file("2026-11-21T0915Z-insert-redb-8c-k3f9a.jsonl");
-        let said = of("k3f9a").unwrap_err().to_string();
-        assert!(said.contains("2 records have the id k3f9a"), "{said}");
+        let message = of("k3f9a").unwrap_err().to_string();
+        assert!(message.contains("2 records have the id k3f9a"), "{message}");
     }
 
     #[test]
-    fn a_file_that_is_called_like_an_id_is_that_file() {
+    fn an_existing_file_has_precedence_over_an_id() {
         let folder = tempfile::tempdir().unwrap();
         fs::write(folder.path().join("x-src.jsonl"), "").unwrap();
-        let there = Path::new("src");
-        assert!(there.is_dir(), "tests run in their crate's folder");
-        assert_eq!(named_in(there, folder.path()).unwrap(), there);
+        let existing = Path::new("src");
+        assert!(existing.is_dir(), "tests run in their crate's folder");
+        assert_eq!(named_in(existing, folder.path()).unwrap(), existing);
     }
 
     // D15
@@ -154,7 +153,7 @@ mod tests {
         assert_eq!(all("k3f9a").unwrap(), [run]);
         assert_eq!(all("p2p2p").unwrap(), [probe]);
         assert!(all("s8s8s").is_err());
-        // Where one record is wanted, the sentence says what was named.
+        // Where one record is expected, the error names the survey.
         let why = named_in(Path::new("s9s9s"), folder.path()).unwrap_err();
         let why = why.to_string();
         assert!(why.contains("s9s9s is a survey of 2 records"), "{why}");
@@ -162,8 +161,8 @@ mod tests {
 
     #[test]
     fn without_a_folder_there_is_no_record() {
-        let said = named_in(Path::new("k3f9a"), Path::new("/nowhere/at/all")).unwrap_err();
-        let said = said.to_string();
-        assert!(said.contains("/nowhere/at/all") && said.contains("list runs"), "{said}");
+        let error = named_in(Path::new("k3f9a"), Path::new("/nowhere/at/all")).unwrap_err();
+        let message = error.to_string();
+        assert!(message.contains("/nowhere/at/all") && message.contains("list runs"), "{message}");
     }
 }

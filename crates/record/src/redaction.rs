@@ -1,39 +1,43 @@
-//! Makes a record fit to be shown to strangers: without hosts, paths, serials and user names.
+//! Removes hosts, paths, serial numbers and user names from a record, so that it can be published.
 //!
-//! 1. Fields that name them are emptied.
-//! 2. What such a field held is taken out of every other text too, and so is whatever looks like a
-//!    path (but the kernel's own under /dev, /proc and /sys), like `host:/path`, or like the address
+//! 1. The fields that hold them are emptied.
+//! 2. The former contents of these fields are removed from every other text too, and so is any text in the
+//!    form of a path (except the kernel's own under /dev, /proc and /sys), of `host:/path`, or of the address
 //!    in a URL.
 //! 3. Figures, models, versions, settings and kernel names of disks stay: they are the result.
 
 use super::any_record::Record;
 use serde_json::Value;
 
-/// What stands where something was taken out.
+/// The text that replaces anything removed.
 pub const REMOVED: &str = "(removed)";
 
-/// The record without what identifies machine, place or person.
+/// The record without anything that identifies a machine, a place or a person.
 #[must_use]
 pub fn share(record: &Record) -> Record {
     let mut record = record.clone();
     let secrets = take_secrets(&mut record);
     let mut value = record.to_value();
     clean(&mut value, &secrets);
-    let kind = "texts were replaced by texts, so every kind is as it was";
+    let same_type = "strings were replaced by strings, so all types are unchanged";
     match record {
-        Record::Run(_) => Record::Run(serde_json::from_value(value).expect(kind)),
-        Record::Probe(_) => Record::Probe(serde_json::from_value(value).expect(kind)),
-        Record::Observation(_) => Record::Observation(serde_json::from_value(value).expect(kind)),
-        Record::Verification(_) => Record::Verification(serde_json::from_value(value).expect(kind)),
+        Record::Run(_) => Record::Run(serde_json::from_value(value).expect(same_type)),
+        Record::Probe(_) => Record::Probe(serde_json::from_value(value).expect(same_type)),
+        Record::Observation(_) => {
+            Record::Observation(serde_json::from_value(value).expect(same_type))
+        }
+        Record::Verification(_) => {
+            Record::Verification(serde_json::from_value(value).expect(same_type))
+        }
     }
 }
 
-/// Empties the fields that name somebody or something, and gives what they held.
+/// Empties the identifying fields and returns what they held.
 fn take_secrets(record: &mut Record) -> Vec<String> {
     let mut secrets = Vec::new();
-    let mut take = |field: &mut Option<String>, left: Option<&str>| {
+    let mut take = |field: &mut Option<String>, replacement: Option<&str>| {
         secrets.extend(field.take());
-        *field = left.map(str::to_owned);
+        *field = replacement.map(str::to_owned);
     };
     match record {
         Record::Run(run) => {
@@ -51,24 +55,24 @@ fn take_secrets(record: &mut Record) -> Vec<String> {
             }
             let files = run.head.workload.options.get(FILES).cloned();
             secrets.extend(files.iter().flat_map(|files| paths(files)));
-            // Stacks are not shared: names of functions and threads may tell more than figures do.
+            // Stacks are not shared: names of functions and threads may reveal more than figures do.
             if let Some(cost) = &mut run.end.cost {
                 cost.stacks = None;
             }
         }
-        Record::Observation(seen) => {
-            seen.identity.command = None;
-            take(&mut seen.body.machine.host, None);
-            if let Some(url) = &mut seen.body.target.url {
+        Record::Observation(observation) => {
+            observation.identity.command = None;
+            take(&mut observation.body.machine.host, None);
+            if let Some(url) = &mut observation.body.target.url {
                 *url = shared_url(url);
             }
-            take(&mut seen.body.target.log_directory, Some(REMOVED));
-            take(&mut seen.body.sync_line.directory, Some(REMOVED));
+            take(&mut observation.body.target.log_directory, Some(REMOVED));
+            take(&mut observation.body.sync_line.directory, Some(REMOVED));
         }
-        Record::Verification(verified) => {
-            verified.identity.command = None;
-            take(&mut verified.body.machine.host, None);
-            let subject = &mut verified.body.subject;
+        Record::Verification(verification) => {
+            verification.identity.command = None;
+            take(&mut verification.body.machine.host, None);
+            let subject = &mut verification.body.subject;
             if subject.contains('/') {
                 let shared = shared_url(subject);
                 let whole = std::mem::replace(subject, shared);
@@ -90,8 +94,8 @@ fn take_secrets(record: &mut Record) -> Vec<String> {
             secrets.push(directory);
         }
     }
-    // Longest first, so that no part of a longer one is left; a word of one or two letters would
-    // be found everywhere.
+    // Longest first, so that no part of a longer one is left; a word of one or two letters would match
+    // everywhere.
     secrets.retain(|secret| secret.len() > 2 && secret != REMOVED);
     secrets.sort_by_key(|secret| std::cmp::Reverse(secret.len()));
     secrets
@@ -99,11 +103,11 @@ fn take_secrets(record: &mut Record) -> Vec<String> {
 
 /// The option of a workload that names files: `PATH,PATH@WEIGHT`.
 const FILES: &str = "file";
-/// What it says where there are none.
+/// The value of that option without files.
 const NO_FILES: &str = "none";
 
-/// The paths of that option: a relative one does not look like a path elsewhere, and what it names is taken
-/// out by itself too.
+/// The paths in that option, and the parts of each: other texts may hold a relative path or a part of it,
+/// which the general rules for paths do not recognize.
 fn paths(files: &str) -> Vec<String> {
     let mut found = Vec::new();
     for file in files.split(',').filter(|file| *file != NO_FILES) {
@@ -120,11 +124,11 @@ fn paths(files: &str) -> Vec<String> {
 
 /// Scheme and options stay: `sqlite:(removed)?durability=data`.
 fn shared_url(url: &str) -> String {
-    let (place, options) = url.split_once('?').unwrap_or((url, ""));
-    let scheme = place.rsplit_once(':').map_or(place, |(scheme, _)| scheme);
+    let (address, options) = url.split_once('?').unwrap_or((url, ""));
+    let scheme = address.rsplit_once(':').map_or(address, |(scheme, _)| scheme);
     // Of jdbc:derby://host/db the scheme is jdbc:derby; of user:password@ nothing may stay.
     let scheme = scheme.split("//").next().unwrap_or_default().trim_end_matches(':');
-    match (place.contains(':'), options.is_empty()) {
+    match (address.contains(':'), options.is_empty()) {
         (false, _) => url.to_owned(),
         (true, true) => format!("{scheme}:{REMOVED}"),
         (true, false) => format!("{scheme}:{REMOVED}?{options}"),
@@ -145,11 +149,11 @@ fn cleaned(text: &str, secrets: &[String]) -> String {
     for secret in secrets {
         text = replace_word(&text, secret);
     }
-    let ends = |sign: char| sign.is_whitespace() || "\"'(),;=<>".contains(sign);
+    let ends = |character: char| character.is_whitespace() || "\"'(),;=<>".contains(character);
     let mut result = String::with_capacity(text.len());
     for piece in text.split_inclusive(ends) {
         let (word, end) = match piece.char_indices().next_back() {
-            Some((at, sign)) if ends(sign) => piece.split_at(at),
+            Some((at, last)) if ends(last) => piece.split_at(at),
             _ => (piece, ""),
         };
         result.push_str(&cleaned_word(word));
@@ -160,7 +164,7 @@ fn cleaned(text: &str, secrets: &[String]) -> String {
 
 /// Replaces whole words only, so that a host called "vm" does not empty every "vmstat".
 fn replace_word(text: &str, secret: &str) -> String {
-    let part_of_word = |sign: Option<char>| sign.is_some_and(char::is_alphanumeric);
+    let part_of_word = |neighbour: Option<char>| neighbour.is_some_and(char::is_alphanumeric);
     let mut result = String::new();
     let mut rest = text;
     while let Some(at) = rest.find(secret) {
@@ -181,7 +185,7 @@ fn cleaned_word(word: &str) -> String {
     if let Some((scheme, _)) = word.split_once("://") {
         format!("{scheme}://{REMOVED}")
     } else if let Some((scheme, rest)) = word.split_once(":/") {
-        // NFS's host:/path is a name altogether; sqlite:/path keeps what store it is.
+        // All of NFS's host:/path identifies a host; of sqlite:/path the scheme stays.
         let known = ["sqlite", "engine", "lmdb", "rocksdb", "redb", "fjall", "file"];
         let options = rest.split_once('?').map_or_else(String::new, |(_, text)| format!("?{text}"));
         if known.contains(&scheme) {

@@ -1,7 +1,7 @@
-//! The record of one run: one target, one setting, one rung of clients.
+//! The record of one run: one target, one setting, one number of clients.
 //!
-//! The head is known before the first transaction, the end after the last. A record without an end
-//! was cut short: [`RunEnd::from_intervals`] takes its place, with what the intervals still tell.
+//! The head is known before the first transaction, the end after the last. A record without an end was cut
+//! short: [`RunEnd::from_intervals`] replaces it with the sums of the intervals.
 
 use super::assessment::{Check, Fairness, Saturation, Warning};
 use super::configuration::{Client, Plan, Target, Workload};
@@ -18,11 +18,11 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 described! {
-    /// What a run's record opens with, known before the first transaction.
+    /// The start of a run's record, known before the first transaction.
     pub struct RunHead {
-        /// How the load was asked for.
+        /// The plan of the load.
         pub plan: Plan,
-        /// What was asked of the store.
+        /// The workload.
         pub workload: Workload,
         /// The store under test.
         pub target: Target,
@@ -30,7 +30,7 @@ described! {
         pub machine: Machine,
     }
 
-    /// What a run's record ends with.
+    /// The end of a run's record.
     pub struct RunEnd {
         /// What ended the run: "duration", "transactions", "asked to stop" or "failure"; null if the
         /// record was cut short.
@@ -39,13 +39,13 @@ described! {
         pub cut_short: Option<String>,
         /// How long all measured phases took together.
         pub measured_ns: u64,
-        /// The same, each phase up to the end of the last transaction that started in it; null in records of
-        /// old.
+        /// The same, each phase up to the end of the last transaction that started in it; null in older
+        /// records.
         pub to_last_end_ns: Option<u64>,
-        /// Commits that the throughput of the phases is made of, together; null in records of old.
+        /// Commits that make up the throughput of all phases; null in older records.
         pub commits_in_span: Option<u64>,
         /// Committed transactions of `outcomes` that were acknowledged after their measured phase, so that
-        /// they are in no rate; null in records of old.
+        /// they are in no rate; null in older records.
         pub commits_late: Option<u64>,
         /// How the transactions of all measured phases ended.
         pub outcomes: Outcomes,
@@ -59,41 +59,41 @@ described! {
         pub arrivals: Option<Arrivals>,
         /// Figures by kind of transaction, of the repetition with the median throughput.
         pub transactions: Vec<TransactionFigures>,
-        /// Figures by operation, of the same repetition; null unless they were asked for.
+        /// Figures by operation, of the same repetition; null unless they were requested.
         pub operations: Option<Vec<OperationFigures>>,
-        /// Figures that the workload is known by; null if it has none.
+        /// Figures that are specific to the workload; null if it has none.
         pub figures: Option<Vec<OwnFigure>>,
-        /// What the store counted and timed inside itself, in the repetition with the median throughput;
-        /// null if it does not.
+        /// Counts and times that the store took of its own parts, in the repetition with the median
+        /// throughput; null if it takes none.
         pub internals: Option<Vec<InternalFigures>>,
-        /// The way of commits through the store, in the repetition with the median throughput; null if the
+        /// The path of commits through the store, in the repetition with the median throughput; null if the
         /// store does not time it.
         pub commit_path: Option<CommitPathFigures>,
         /// The store's own counters around the repetition with the median throughput; null if it keeps
         /// none.
         pub counters: Option<Vec<CounterFigures>>,
-        /// Commits that shared a sync of the log, by those counters; null where they do not tell.
+        /// Commits per sync of the log, by those counters; null if they do not count both.
         pub commits_per_sync_by_store: Option<f64>,
-        /// What one commit cost.
+        /// The cost of one commit.
         pub per_commit: PerCommit,
-        /// What the log directory can durably complete.
+        /// The disk's sync rate in the log directory.
         pub sync_line: SyncLine,
         /// The load generator; null if the record was cut short.
         pub client: Option<Client>,
-        /// What was at its limit; null if the record was cut short.
+        /// The bottleneck; null if the record was cut short.
         pub saturation: Option<Saturation>,
         /// The disk below the store's log.
         pub device: Device,
         /// How evenly commits were spread; null if the record was cut short.
         pub fairness: Option<Fairness>,
-        /// What a transaction used up by module of the store, in the repetition with the median
-        /// throughput; null unless metered.
+        /// The resources that a transaction used, by module of the store, in the repetition with the median
+        /// throughput; null unless the run was profiled.
         pub cost: Option<Cost>,
         /// Connections that were lost and made again.
         pub reconnects: u64,
-        /// What was tested after the run.
+        /// The checks made after the run.
         pub checks: Vec<Check>,
-        /// What may spoil the result.
+        /// Conditions that may distort the result.
         pub warnings: Vec<Warning>,
     }
 }
@@ -101,13 +101,13 @@ described! {
 /// A run's record, folded into one object.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RunRecord {
-    /// What every record opens with.
+    /// The identity that every record starts with.
     #[serde(flatten)]
     pub identity: Identity,
-    /// What was known before.
+    /// The part that is known before the run.
     #[serde(flatten)]
     pub head: RunHead,
-    /// What was known after.
+    /// The part that is known after the run.
     #[serde(flatten)]
     pub end: RunEnd,
     /// Every interval of every repetition, in order.
@@ -115,7 +115,7 @@ pub struct RunRecord {
 }
 
 impl RunEnd {
-    /// The end of a record that has none of its own: sums of its intervals, the rest unknown.
+    /// The end of a record that was cut short: the sums of its intervals; all else is unknown.
     pub fn from_intervals(intervals: &[Interval], reason: &str) -> RunEnd {
         let mut outcomes = Outcomes::none();
         let mut measured_ns = 0;
@@ -162,22 +162,22 @@ impl RunEnd {
 }
 
 impl RunEnd {
-    /// The time that all transactions which started in the measured phases took: the divisor of tools that
-    /// also count those that ended after the deadline.
+    /// The time up to the end of the last transaction that started in the measured phases: the divisor of
+    /// tools that also count transactions ending after the deadline.
     pub fn elapsed_ns(&self) -> u64 {
         self.to_last_end_ns.map_or(self.measured_ns, |to_last| to_last.max(self.measured_ns))
     }
 }
 
 impl RunRecord {
-    /// Where its figures stand in a list: "insert on sqlite, 8 clients".
+    /// A title for lists: "insert on sqlite, 8 clients".
     pub fn title(&self) -> String {
         let clients = self.head.plan.clients;
         let noun = if clients == 1 { "client" } else { "clients" };
         format!("{} on {}, {clients} {noun}", self.head.workload.name, self.head.target.name)
     }
 
-    /// The kind of transaction that committed most; its percentiles stand for the run.
+    /// The kind of transaction that committed most; its percentiles are shown as the run's.
     pub fn main_transaction(&self) -> Option<&TransactionFigures> {
         self.end.transactions.iter().max_by_key(|one| one.count)
     }
@@ -187,12 +187,12 @@ impl RunRecord {
         self.main_transaction()?.service_ns.as_ref()
     }
 
-    /// The client model's word; "unknown" if the record was cut short.
+    /// The client model; "unknown" if the record was cut short.
     pub fn client_model(&self) -> &str {
         self.end.client.as_ref().map_or("unknown", |client| &client.model)
     }
 
-    /// True if a promise failed.
+    /// True if a check found a violated promise.
     pub fn violated(&self) -> bool {
         self.end.checks.iter().any(|check| check.outcome == "violated")
     }
@@ -203,7 +203,7 @@ impl Described for RunRecord {
         super::schema_macro::flat(
             parts,
             "RunRecord",
-            "The record of one run: one target, one setting, one rung of clients.",
+            "The record of one run: one target, one setting, one number of clients.",
             &[Identity::schema, RunHead::schema, RunEnd::schema],
             &[(
                 "intervals",

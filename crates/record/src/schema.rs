@@ -1,8 +1,8 @@
-//! The JSON schema of a folded record, made from the record's own declarations.
+//! The JSON schema of a folded record, generated from the record's own declarations.
 //!
-//! It is published as `docs/record.schema.json`; a test holds the file to this function, and real
-//! records to the file. Fields that are not named are allowed, since a later program of the same
-//! format version may add some.
+//! It is published as `docs/record.schema.json`; tests check that the file equals the output of this function
+//! and that real records match it. Unnamed fields are allowed, since a later program of the same format
+//! version may add some.
 
 use super::identity::{FORMAT_NAME, FORMAT_VERSION};
 use super::observation::ObservationRecord;
@@ -12,13 +12,13 @@ use super::schema_macro::Described;
 use super::verification::VerificationRecord;
 use serde_json::{Map, Value, json};
 
-/// The schema of what `--json` prints: a record, or an array of records.
+/// The schema of the output of `--json`: a record, or an array of records.
 pub fn schema() -> Value {
     let mut parts = Map::new();
     let run = RunRecord::schema(&mut parts);
     let probe = ProbeRecord::schema(&mut parts);
-    let seen = ObservationRecord::schema(&mut parts);
-    let verified = VerificationRecord::schema(&mut parts);
+    let observation = ObservationRecord::schema(&mut parts);
+    let verification = VerificationRecord::schema(&mut parts);
     parts["Format"]["properties"]["name"]["const"] = json!(FORMAT_NAME);
     parts["Format"]["properties"]["version"]["const"] = json!(FORMAT_VERSION);
     parts["RunRecord"]["properties"]["kind"]["const"] = json!("run");
@@ -28,7 +28,7 @@ pub fn schema() -> Value {
     for (part, field, words) in WORDS {
         let property = &mut parts[*part]["properties"][*field];
         let kind = match property.get_mut("anyOf") {
-            // The word, where the other choice is null.
+            // The string's schema; the other choice is null.
             Some(choices) => &mut choices[0],
             None => property,
         };
@@ -42,11 +42,11 @@ pub fn schema() -> Value {
             { "$ref": "#/$defs/Record" },
             { "type": "array", "minItems": 1, "items": { "$ref": "#/$defs/Record" } },
         ],
-        "$defs": with_record(parts, &[run, probe, seen, verified]),
+        "$defs": with_record(parts, &[run, probe, observation, verification]),
     })
 }
 
-/// Fields that hold one of a few words.
+/// Fields that hold one of a few fixed words.
 const WORDS: &[(&str, &str, &[&str])] = &[
     ("Plan", "arrival", &["closed", "fixed", "poisson"]),
     ("Target", "durability", &["none", "os", "data", "full"]),

@@ -1,16 +1,16 @@
-//! Types that can say what their JSON looks like, so that the schema cannot drift from the record.
+//! Types that describe their own JSON, so that the schema cannot drift from the record.
 //!
-//! `described!` declares a struct, its (de)serialization and its part of the JSON schema from one
-//! text: field names, kinds and doc comments all come from the declaration. Every field is written; what
-//! may be unknown is an `Option` and its JSON may be null. A field that older records lack is marked
+//! `described!` declares a struct, its (de)serialization and its part of the JSON schema in one place:
+//! field names, types and doc comments all come from the declaration. Every field is written; a value that
+//! may be unknown is an `Option`, and its JSON may be null. A field that older records lack is marked
 //! `#[serde(default)]`, so that they stay readable.
 
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 
-/// A type that can describe its JSON.
+/// A type that describes its JSON.
 pub(crate) trait Described {
-    /// The schema of a value; objects are entered in `parts` under their name and referred to.
+    /// The schema of a value; an object is added to `parts` under its name and referred to.
     fn schema(parts: &mut Map<String, Value>) -> Value;
 }
 
@@ -54,13 +54,13 @@ macro_rules! described {
 }
 pub(crate) use described;
 
-/// How a type describes itself: [`Described::schema`].
+/// A type's [`Described::schema`].
 pub(crate) type Describe = fn(&mut Map<String, Value>) -> Value;
 
-/// A field's name, what it says, and how its kind describes itself.
+/// A field's name, its description, and the schema of its type.
 pub(crate) type Field = (&'static str, &'static str, Describe);
 
-/// Enters an object in `parts` and refers to it.
+/// Adds an object to `parts` and returns a reference to it.
 pub(crate) fn object(
     parts: &mut Map<String, Value>,
     name: &str,
@@ -68,7 +68,7 @@ pub(crate) fn object(
     fields: &[Field],
 ) -> Value {
     if !parts.contains_key(name) {
-        // Entered before its fields are described, so that a type may hold itself.
+        // Added before its fields are described, so that a type may contain itself.
         parts.insert(name.to_owned(), Value::Null);
         let mut properties = Map::new();
         for (field, about, kind) in fields {
@@ -88,7 +88,7 @@ pub(crate) fn object(
     json!({ "$ref": format!("#/$defs/{name}") })
 }
 
-/// Enters an object that holds the fields of several, side by side, and further ones.
+/// Adds an object that has the fields of several objects and further ones.
 pub(crate) fn flat(
     parts: &mut Map<String, Value>,
     name: &str,
@@ -100,10 +100,10 @@ pub(crate) fn flat(
     for one in held {
         let reference = one(parts);
         let inner = reference["$ref"].as_str().and_then(|path| path.rsplit('/').next());
-        let inner = inner.expect("only objects are held").to_owned();
-        // The held object is taken out: it has no place of its own in a record.
-        let inner = parts.remove(&inner).expect("it was entered just now");
-        let target = parts.get_mut(name).expect("it was entered above");
+        let inner = inner.expect("only objects can be flattened").to_owned();
+        // The inner object is removed from `parts`: a record holds its fields, not the object.
+        let inner = parts.remove(&inner).expect("just added");
+        let target = parts.get_mut(name).expect("added above");
         merge(target, inner);
     }
     whole.take()
@@ -125,7 +125,7 @@ fn merge(target: &mut Value, inner: Value) {
     }
 }
 
-/// Doc comments as one line.
+/// A doc comment as one line.
 fn tidy(about: &str) -> String {
     about.split_whitespace().collect::<Vec<_>>().join(" ")
 }

@@ -1,10 +1,11 @@
-//! Where a run stands on its sync line, and whether the line held still meanwhile.
+//! The ratio of a run's throughput to its sync line, and whether the line moved during the run.
 //!
-//! 1. The place is commits a second over a rate of syncs. A store that makes one sync for `n` commits cannot
-//!    stand above `n` times the fastest rate that its disk was measured at: where one client waits for each
-//!    commit, `line_1`, else the better of `line_1` and `line_max`.
-//! 2. What lies above that by up to a twentieth is the noise of two measurements, and the place is what
-//!    counted syncs allow. What lies farther above has no place: the line is not the disk's during the run.
+//! 1. The ratio is commits per second divided by a rate of syncs. A store that syncs once for `n` commits
+//!    cannot exceed `n` times the fastest measured rate of its disk: `line_1` if one client waits for each
+//!    commit, else the better of `line_1` and `line_max`.
+//! 2. An excess of up to a twentieth is the noise of two measurements, and the ratio is capped at what
+//!    counted syncs allow. With a larger excess there is no ratio: the line does not describe the disk during
+//!    the run.
 //! 3. A line has moved if its median or its best window after the run differs by more than a fifth from that
 //!    before.
 
@@ -12,24 +13,24 @@ use crate::stats;
 use crate::units;
 use crate::{RunRecord, SyncLine, Warning};
 
-/// How far above what counted syncs allow is noise.
+/// The excess over what counted syncs allow that counts as noise.
 const NOISE: f64 = 0.05;
-/// How far a line may move.
+/// How far a line may move without a warning.
 const MOVED: f64 = 0.2;
 
-/// Commits a second over that rate of the line; none where the line is not known, or where the counted syncs
-/// do not allow the place that would come of it.
+/// Commits per second divided by that rate of the line; `None` if the line is not known, or if the counted
+/// syncs do not allow the ratio.
 pub fn ratio(run: &RunRecord, line: &SyncLine, rate_per_s: Option<f64>) -> Option<f64> {
     let rate_per_s = rate_per_s.filter(|rate| *rate > 0.0)?;
-    let place = run.end.throughput_per_s / rate_per_s;
+    let ratio = run.end.throughput_per_s / rate_per_s;
     let Some(most) = most_commits_per_s(run, line) else {
-        return Some(place);
+        return Some(ratio);
     };
     let most = most / rate_per_s;
-    (place <= most * (1.0 + NOISE)).then(|| place.min(most))
+    (ratio <= most * (1.0 + NOISE)).then(|| ratio.min(most))
 }
 
-/// Commits a second that the line allows at the counted commits per sync; none if either is not known.
+/// Commits per second that the line allows at the counted commits per sync; `None` if either is not known.
 pub(crate) fn most_commits_per_s(run: &RunRecord, line: &SyncLine) -> Option<f64> {
     let shared = run.end.per_commit.commits_per_sync()?;
     let fastest = match (line.line_1, line.line_max) {
@@ -40,7 +41,7 @@ pub(crate) fn most_commits_per_s(run: &RunRecord, line: &SyncLine) -> Option<f64
     Some(shared * fastest)
 }
 
-/// Why a run has no place on a line that is known; none if it has one.
+/// Why a run has no ratio to a line that is known; `None` if it has one.
 pub fn no_sync_line_ratio(run: &RunRecord, line: &SyncLine) -> Option<String> {
     let most = most_commits_per_s(run, line)?;
     let shared = run.end.per_commit.commits_per_sync()?;
@@ -55,7 +56,7 @@ pub fn no_sync_line_ratio(run: &RunRecord, line: &SyncLine) -> Option<String> {
     })
 }
 
-/// What a record warns of, of its own line.
+/// The warnings about a run's sync line.
 pub(crate) fn line_warnings(run: &RunRecord) -> Vec<Warning> {
     let line = &run.end.sync_line;
     let moved = moved(line).map(|(before, after)| Warning {
@@ -78,7 +79,7 @@ pub(crate) fn line_warnings(run: &RunRecord) -> Vec<Warning> {
     moved.into_iter().chain(above).collect()
 }
 
-/// The line before and after, by what shows the larger move, if it moved.
+/// The line before and after the run, if it moved, by the measure that shows the larger move.
 fn moved(line: &SyncLine) -> Option<(f64, f64)> {
     let best = |windows: &[f64]| stats::range(windows).map(|range| range.most);
     let pairs = [

@@ -2,7 +2,7 @@
 
 const DAY_S: u64 = 86_400;
 
-/// A point in time taken apart.
+/// The calendar fields of a point in time.
 struct Parts {
     year: u64,
     month: u64,
@@ -19,7 +19,7 @@ pub(crate) fn rfc3339(wall_ns: u64) -> String {
     format!("{date}T{:02}:{:02}:{:02}Z", at.hour, at.minute, at.second)
 }
 
-/// "2026-11-20T0915Z", fit for a file name and sorted as time goes.
+/// "2026-11-20T0915Z", for file names; sorts by time.
 pub(crate) fn file_stamp(wall_ns: u64) -> String {
     let at = parts(wall_ns);
     format!("{:04}-{:02}-{:02}T{:02}{:02}Z", at.year, at.month, at.day, at.hour, at.minute)

@@ -1,10 +1,10 @@
-//! Figures as people read them: three significant digits, a unit, and never a word that is no figure.
+//! Figures as text: three significant digits and a unit.
 //!
-//! 1. What is not finite is "unknown"; no function here can return "inf" or "NaN".
-//! 2. Zero is "0", so that nothing measured as zero looks unknown, and nothing unknown looks zero.
+//! 1. A value that is not finite is "unknown"; no function here can return "inf" or "NaN".
+//! 2. Zero is "0", so that a measured zero does not read as unknown, nor an unknown value as zero.
 //! 3. Sizes are binary (4 KiB), counts and rates decimal (12.3k/s), times ns, us, ms and s.
 
-/// What stands where a figure is not known.
+/// The text for a figure that is not known.
 pub const UNKNOWN: &str = "unknown";
 
 /// A count: "7", "12.3k", "4.56M".
@@ -31,7 +31,7 @@ pub fn span(ns: f64) -> String {
     scaled(ns, 1_000.0, &["ns", "us", "ms", "s"], " ")
 }
 
-/// A span in the whole nanoseconds of records.
+/// A span in whole nanoseconds, as records hold it.
 pub fn span_ns(ns: u64) -> String {
     span(ns as f64)
 }
@@ -53,7 +53,7 @@ pub fn percent(part: f64) -> String {
     if hundredths.is_finite() { format!("{} %", digits(hundredths)) } else { UNKNOWN.to_owned() }
 }
 
-/// How often one figure holds another: "0.83 x", "12.4 x".
+/// A ratio: "0.83 x", "12.4 x".
 pub fn times(ratio: f64) -> String {
     if !ratio.is_finite() {
         return UNKNOWN.to_owned();
@@ -61,7 +61,7 @@ pub fn times(ratio: f64) -> String {
     if ratio.abs() < 10.0 { format!("{ratio:.2} x") } else { format!("{} x", count(ratio)) }
 }
 
-/// A figure of no unit in three significant digits.
+/// A figure without a unit in three significant digits.
 pub fn figure(value: f64) -> String {
     if value.is_finite() && value.abs() < 1_000.0 { digits(value) } else { count(value) }
 }
@@ -106,7 +106,7 @@ fn scaled(value: f64, step: f64, units: &[&str], gap: &str) -> String {
     format!("{number}{gap}{}", units[unit])
 }
 
-/// Three significant digits, none behind the point from a hundred on.
+/// Three significant digits; no decimals from a hundred on.
 fn digits(value: f64) -> String {
     let size = rounded(value).abs();
     if value == 0.0 {
@@ -164,9 +164,9 @@ mod tests {
         assert_eq!(rate_range(12_301.0, 12_302.0), "12.3k/s");
     }
 
-    /// Every function over figures from the smallest to the largest and over those that are none.
+    /// Every function over the smallest to the largest figures and over values that are not finite.
     #[test]
-    fn no_figure_reads_as_infinite_or_as_not_a_number() {
+    fn no_figure_prints_as_infinite_or_as_not_a_number() {
         let mut values = vec![0.0, -0.0, f64::NAN, f64::INFINITY, f64::NEG_INFINITY];
         values.extend([f64::MAX, f64::MIN, f64::MIN_POSITIVE, f64::EPSILON, 5e-324]);
         values.extend((-40..40).flat_map(|power| {

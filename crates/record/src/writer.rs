@@ -1,8 +1,8 @@
-//! Writes a record's file as the run goes on, so that a crash loses at most one interval.
+//! Writes a record's file during the run, so that a crash loses at most one interval.
 //!
-//! States: open (head written) → open (each interval) → finished (end written). A line that could
-//! not be written whole is taken back, so that the file never holds a half line that this program
-//! wrote; should even that fail, the reader drops it.
+//! States: open (head written) → open (each interval) → finished (end written). A line that could not be
+//! written completely is truncated away, so that the file never holds a partial line; if even that fails, the
+//! reader drops the partial line.
 
 use super::identity::Identity;
 use super::interval::Interval;
@@ -19,11 +19,11 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use syncline_profile::Profile;
 
-/// The folder for records, unless another is named.
+/// The default folder for records.
 pub const RUNS_FOLDER: &str = "syncline-runs";
 
-/// Makes the folder for records if it is missing, and tries whether it takes a file, so that nobody
-/// measures for an hour and then hears that it does not.
+/// Creates the folder for records if it is missing, and checks that a file can be created in it, so that this
+/// fails before a run and not after it.
 pub fn prepare_folder(folder: &Path) -> Result<()> {
     let path = folder.join(format!(".syncline-{}", std::process::id()));
     let tried = std::fs::create_dir_all(folder)
@@ -40,7 +40,7 @@ pub struct Writer {
 }
 
 impl Writer {
-    /// Makes the file of a run in `folder`, which is made too if it is missing, and writes its head.
+    /// Creates the file of a run in `folder`, and the folder if it is missing, and writes the head.
     pub fn create_run(folder: &Path, identity: &Identity, head: &RunHead) -> Result<Writer> {
         let clients = head.plan.clients;
         let subject = format!("{}-{}-{clients}c", head.workload.name, head.target.name);
@@ -48,27 +48,27 @@ impl Writer {
         Writer::create(folder, &file_name(identity, &subject), &line)
     }
 
-    /// Makes the file of a probe of `directory` in `folder` and writes its head.
+    /// Creates the file of a probe of `directory` in `folder` and writes its head.
     pub fn create_probe(folder: &Path, identity: &Identity, directory: &str) -> Result<Writer> {
         let line = Line::ProbeHead(ProbeHead { identity, directory });
         Writer::create(folder, &file_name(identity, "probe"), &line)
     }
 
-    /// Makes the file of an observation in `folder` and writes its head.
+    /// Creates the file of an observation in `folder` and writes its head.
     pub fn create_observation(folder: &Path, identity: &Identity, store: &str) -> Result<Writer> {
         let line = Line::ObservationHead(identity);
         let subject = format!("observed-{store}");
         Writer::create(folder, &file_name(identity, &subject), &line)
     }
 
-    /// Writes the file of a verification that is over, whole or not at all, and gives its path.
+    /// Writes the file of a finished verification, whole or not at all, and returns its path.
     pub fn write_verification(folder: &Path, record: &VerificationRecord) -> Result<PathBuf> {
         let identity = &record.identity;
         let body = &record.body;
         let subject = format!("verified-{}-{}", body.verified, short(&body.subject));
         let head = Line::VerificationHead(identity);
         let writer = Writer::create(folder, &file_name(identity, &subject), &head)?;
-        writer.ended(&Line::VerificationEnd(record))
+        writer.finish(&Line::VerificationEnd(record))
     }
 
     /// The file.
@@ -81,15 +81,15 @@ impl Writer {
         self.append(&Line::Interval(interval))
     }
 
-    /// Writes the end of a run and gives the file's path. The record's intervals are not written
-    /// again: they have lines of their own. Stacks are written beside it first, and the record is told
-    /// their file's name; if they cannot be, the record is finished without and the error says so.
+    /// Writes the end of a run and returns the file's path. The record's intervals are not written again:
+    /// they have their own lines. Stacks are written to a file next to it first, whose name is set in the
+    /// record; if that fails, the record is finished without them and the error is returned.
     pub fn finish_run(
         mut self,
         record: &mut RunRecord,
         stacks: Option<&Profile>,
     ) -> Result<PathBuf> {
-        let beside = match (&mut record.end.cost, stacks) {
+        let stacks_written = match (&mut record.end.cost, stacks) {
             (Some(cost), Some(stacks)) => {
                 let written = write_stacks(&self.path, stacks);
                 cost.stacks = written.as_ref().ok().cloned();
@@ -98,28 +98,28 @@ impl Writer {
             _ => Ok(()),
         };
         self.append(&Line::RunEnd(RunWithoutIntervals::of(record)))?;
-        beside.map(|()| self.path)
+        stacks_written.map(|()| self.path)
     }
 
-    /// Writes the end of a probe and gives the file's path; without room for it no file is left.
+    /// Writes the end of a probe and returns the file's path; without space for it no file is left.
     pub fn finish_probe(self, record: &ProbeRecord) -> Result<PathBuf> {
-        self.ended(&Line::ProbeEnd(record))
+        self.finish(&Line::ProbeEnd(record))
     }
 
-    /// Writes the end of an observation and gives the file's path; without room for it no file is left.
+    /// Writes the end of an observation and returns the file's path; without space for it no file is left.
     pub fn finish_observation(self, record: &ObservationRecord) -> Result<PathBuf> {
-        self.ended(&Line::ObservationEnd(record))
+        self.finish(&Line::ObservationEnd(record))
     }
 
-    /// With its last line, or gone: a head alone says nothing that was measured.
-    fn ended(mut self, end: &Line<'_>) -> Result<PathBuf> {
+    /// Writes the last line, or removes the file: a head alone holds no measurement.
+    fn finish(mut self, end: &Line<'_>) -> Result<PathBuf> {
         match self.append(end) {
             Ok(()) => Ok(self.path),
-            Err(error) => Err(self.taken_away(error)),
+            Err(error) => Err(self.remove_after(error)),
         }
     }
 
-    /// Takes the file away, for a run that never began.
+    /// Removes the file of a run that never began.
     pub fn discard(self) -> Result<()> {
         std::fs::remove_file(&self.path).map_err(|source| Error::Append { path: self.path, source })
     }
@@ -131,14 +131,14 @@ impl Writer {
         let file = made.map_err(|source| Error::Create { path: path.clone(), source })?;
         let mut writer = Writer { path, lines: Lines::new(file) };
         if let Err(error) = writer.append(head) {
-            return Err(writer.taken_away(error));
+            return Err(writer.remove_after(error));
         }
         Ok(writer)
     }
 
-    /// Removes what helps nobody, and says why there is no record. If it cannot be removed, its reader
-    /// says what is wrong with it.
-    fn taken_away(&self, error: Error) -> Error {
+    /// Removes a file without measurements and returns why there is no record. If it cannot be removed,
+    /// reading it reports what is wrong with it.
+    fn remove_after(&self, error: Error) -> Error {
         match (std::fs::remove_file(&self.path), error) {
             (Ok(()), Error::Append { path, source }) => Error::Create { path, source },
             (_, error) => error,
@@ -151,42 +151,42 @@ impl Writer {
     }
 }
 
-/// Something that can be written at its end and shortened.
-trait Tape: Write {
-    fn shorten(&mut self, length: u64) -> io::Result<()>;
+/// A file that can be appended to and truncated.
+trait AppendFile: Write {
+    fn truncate(&mut self, length: u64) -> io::Result<()>;
 }
 
-impl Tape for File {
-    fn shorten(&mut self, length: u64) -> io::Result<()> {
+impl AppendFile for File {
+    fn truncate(&mut self, length: u64) -> io::Result<()> {
         self.set_len(length)
     }
 }
 
-/// A tape of whole lines: each is appended whole or not at all.
+/// A file of whole lines: each is appended whole or not at all.
 #[derive(Debug)]
 struct Lines<T> {
-    tape: T,
+    file: T,
     /// Bytes of whole lines.
     length: u64,
-    /// True if a half line follows them that could not be taken back yet.
+    /// True if a partial line follows them that could not be truncated away yet.
     torn: bool,
 }
 
-impl<T: Tape> Lines<T> {
-    fn new(tape: T) -> Lines<T> {
-        Lines { tape, length: 0, torn: false }
+impl<T: AppendFile> Lines<T> {
+    fn new(file: T) -> Lines<T> {
+        Lines { file, length: 0, torn: false }
     }
 
     fn append(&mut self, line: &[u8]) -> io::Result<()> {
         if self.torn {
-            self.tape.shorten(self.length)?;
+            self.file.truncate(self.length)?;
             self.torn = false;
         }
-        let written = self.tape.write_all(line);
+        let written = self.file.write_all(line);
         match written {
             Ok(()) => self.length += line.len() as u64,
-            // The first error says why; the half line is taken back now or before the next line.
-            Err(_) => self.torn = self.tape.shorten(self.length).is_err(),
+            // The first error is the one to report; the partial line goes now or before the next line.
+            Err(_) => self.torn = self.file.truncate(self.length).is_err(),
         }
         written
     }
@@ -205,29 +205,29 @@ fn short(subject: &str) -> &str {
     &subject[..end]
 }
 
-/// Letters, digits and single hyphens only, so that the name needs no quotes in a shell.
+/// The text in letters, digits and single hyphens only, so that the name needs no quotes in a shell.
 fn plain(text: &str) -> String {
-    let words = text.split(|sign: char| !sign.is_ascii_alphanumeric());
+    let words = text.split(|character: char| !character.is_ascii_alphanumeric());
     words.filter(|word| !word.is_empty()).collect::<Vec<_>>().join("-").to_lowercase()
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Lines, Tape, file_name, plain};
+    use super::{AppendFile, Lines, file_name, plain};
     use crate::Identity;
     use std::io::{self, Write};
 
-    /// A disk of a few bytes.
+    /// A file on a disk of a few bytes.
     struct SmallDisk {
         bytes: Vec<u8>,
-        room: usize,
-        /// True while it cannot be shortened.
+        capacity: usize,
+        /// True while it cannot be truncated.
         stuck: bool,
     }
 
     impl Write for SmallDisk {
         fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-            match self.room - self.bytes.len() {
+            match self.capacity - self.bytes.len() {
                 0 => Err(io::ErrorKind::StorageFull.into()),
                 free => {
                     let part = &bytes[..free.min(bytes.len())];
@@ -242,8 +242,8 @@ mod tests {
         }
     }
 
-    impl Tape for SmallDisk {
-        fn shorten(&mut self, length: u64) -> io::Result<()> {
+    impl AppendFile for SmallDisk {
+        fn truncate(&mut self, length: u64) -> io::Result<()> {
             if self.stuck {
                 return Err(io::ErrorKind::Other.into());
             }
@@ -253,31 +253,31 @@ mod tests {
     }
 
     #[test]
-    fn a_line_that_found_no_room_leaves_nothing_and_the_next_may_find_some() {
-        let mut lines = Lines::new(SmallDisk { bytes: Vec::new(), room: 9, stuck: false });
+    fn a_line_that_does_not_fit_leaves_nothing_and_a_later_one_may_fit() {
+        let mut lines = Lines::new(SmallDisk { bytes: Vec::new(), capacity: 9, stuck: false });
         lines.append(b"head\n").unwrap();
         let error = lines.append(b"interval\n").unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::StorageFull);
-        assert_eq!(lines.tape.bytes, b"head\n");
-        lines.tape.room = 20;
+        assert_eq!(lines.file.bytes, b"head\n");
+        lines.file.capacity = 20;
         lines.append(b"interval\n").unwrap();
-        assert_eq!(lines.tape.bytes, b"head\ninterval\n");
+        assert_eq!(lines.file.bytes, b"head\ninterval\n");
     }
 
     #[test]
-    fn a_half_line_that_could_not_be_taken_back_is_taken_back_before_the_next() {
-        let mut lines = Lines::new(SmallDisk { bytes: Vec::new(), room: 9, stuck: true });
+    fn a_partial_line_that_could_not_be_truncated_is_truncated_before_the_next() {
+        let mut lines = Lines::new(SmallDisk { bytes: Vec::new(), capacity: 9, stuck: true });
         lines.append(b"head\n").unwrap();
         assert!(lines.append(b"interval\n").is_err());
-        assert_eq!(lines.tape.bytes, b"head\ninte");
-        lines.tape.room = 20;
+        assert_eq!(lines.file.bytes, b"head\ninte");
+        lines.file.capacity = 20;
         assert!(
             lines.append(b"interval\n").is_err(),
-            "still stuck: nothing may follow half a line"
+            "still stuck: nothing may follow a partial line"
         );
-        lines.tape.stuck = false;
+        lines.file.stuck = false;
         lines.append(b"interval\n").unwrap();
-        assert_eq!(lines.tape.bytes, b"head\ninterval\n");
+        assert_eq!(lines.file.bytes, b"head\ninterval\n");
     }
 
     #[test]

@@ -3,7 +3,7 @@
 //! AAT = AST + ARL + TT: average access time is average seek time, plus rotational latency (half a turn),
 //! plus the transfer time of one block. One commit waits for one access, so 1 / AAT is the calculated rate.
 //! Units: in a block size, `k` and `KiB` are 1024 bytes and `kB` 1000 (a database page of 16k is 16,384
-//! bytes); `MB/s` is 1,000,000 bytes a second, as disk makers define it.
+//! bytes); `MB/s` is 1,000,000 bytes per second, as disk makers define it.
 
 use crate::{Error, Result};
 
@@ -12,9 +12,9 @@ use crate::{Error, Result};
 pub struct DiskModel {
     /// Average seek time in milliseconds.
     pub seek_ms: f64,
-    /// Turns a minute.
+    /// Revolutions per minute.
     pub rpm: f64,
-    /// Media rate in bytes a second.
+    /// Media rate in bytes per second.
     pub transfer_bytes_per_s: f64,
     /// Size of one access in bytes.
     pub block_bytes: f64,
@@ -31,9 +31,9 @@ pub struct AccessTime {
     pub transfer_ms: f64,
     /// Their sum in milliseconds.
     pub access_ms: f64,
-    /// Accesses a second.
+    /// Accesses per second.
     pub rate_per_s: f64,
-    /// Turns a second: the upper bound of syncs of one and the same block.
+    /// Revolutions per second: the upper bound of syncs of one and the same block.
     pub turns_per_s: f64,
 }
 

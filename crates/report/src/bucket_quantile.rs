@@ -1,22 +1,23 @@
-//! The time within which 99 % of a store's own operations ended, by the histogram that it counts in buckets.
+//! The 99th percentile of a store's own operations, from a histogram that the store counts in buckets.
 //!
-//! A bucket is a counter named as Prometheus names it, `NAME_seconds_bucket{le="BOUND"}`: how many operations
-//! took at most so many seconds. What it grew by over a span is the histogram of that span, so the quantile
-//! is known as far as the bounds are apart.
+//! A bucket is a counter named as in Prometheus, `NAME_seconds_bucket{le="BOUND"}`: the number of operations
+//! that took at most BOUND seconds. Its increase over a span belongs to the histogram of that span, so the
+//! quantile is known to within the distance of two bounds.
 
 use syncline_record::CounterFigures;
 
-/// The share that is shown.
+/// The quantile that is shown.
 const SHARE: f64 = 0.99;
 
 /// A quantile of a histogram.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct BucketQuantile {
-    /// The histogram's name, without what says that it is one.
+    /// The histogram's name, without the suffix of its counters.
     pub(crate) name: String,
-    /// The bound of the bucket that it lies in; none if nothing was counted, or if it lies above them all.
+    /// The bound of the bucket that holds the quantile; `None` if nothing was counted, or if it lies above
+    /// all bounds.
     pub(crate) at_most_ns: Option<f64>,
-    /// What is known of it besides.
+    /// A note on the value, or why there is none.
     pub(crate) note: String,
 }
 

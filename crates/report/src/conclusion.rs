@@ -1,18 +1,18 @@
-//! What an observation means for the server's commits: at most three sentences, from figures alone.
+//! Conclusions about the server's commits from an observation: at most three sentences, from figures alone.
 //!
-//! 1. A figure that is not known gives no sentence; nothing known gives none.
-//! 2. What fewer than [`COMMITS_LEAST`] commits show is chance, and gives no sentence about sharing.
-//! 3. No sentence says more than the figures do: that a commit waits for its sync is known where commits and
-//!    syncs come one to one, and is not said where several commits share one.
+//! 1. An unknown figure gives no sentence.
+//! 2. Fewer than [`COMMITS_LEAST`] commits may show chance, and give no sentence at all.
+//! 3. No sentence claims more than the figures show: if there is one sync per commit, each commit waits for
+//!    its own sync; if several commits share one, nothing is claimed about what a commit waits for.
 
 use syncline_record::units;
 use syncline_record::{Counted, ObservationRecord};
 
-/// Commits that wrote below which nothing is concluded.
+/// With fewer commits that wrote, there is no conclusion.
 const COMMITS_LEAST: f64 = 20.0;
-/// Commits per sync up to which each commit has one sync; at more, commits share syncs.
+/// With more commits per sync than this, commits share syncs.
 const ALONE_MOST: f64 = 1.2;
-/// Commits per sync down to which each commit has one sync; at fewer, a commit makes several.
+/// With fewer commits per sync than this, a commit makes several syncs.
 const ALONE_LEAST: f64 = 0.8;
 
 /// The sentences, each with a final period.
@@ -82,7 +82,7 @@ mod tests {
 
     // 2.2 of the users' page: an observation without a conclusion
     #[test]
-    fn what_the_figures_show_is_said_and_no_more() {
+    fn sentences_claim_what_the_figures_show_and_no_more() {
         assert!(sharing(0.993).ends_with("(0.993 commits per sync): group commit is not at work."));
         assert!(sharing(12.0).ends_with("group commit is at work."));
         assert!(sharing(0.5).starts_with("There are 2.00 syncs per commit"));

@@ -34,8 +34,8 @@ impl Rating {
         }
     }
 
-    /// Years until the rating is used up by commits of that many device bytes at that rate, without pause;
-    /// `None` if nothing is written.
+    /// Years until continuous commits of that many device bytes at that rate use up the rating; `None` if
+    /// nothing is written.
     pub fn years(&self, device_bytes_per_commit: f64, commits_per_s: f64) -> Option<f64> {
         let bytes_per_s = device_bytes_per_commit * commits_per_s;
         let years = self.bytes / bytes_per_s / SECONDS_PER_YEAR;
@@ -57,7 +57,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_written_has_no_end() {
+    fn without_writes_there_is_no_end() {
         let rating = Rating::parse("1PB").unwrap();
         assert_eq!(rating.years(0.0, 10_000.0), None);
         assert_eq!(rating.years(4096.0, 0.0), None);

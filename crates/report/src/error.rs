@@ -1,9 +1,9 @@
-//! Why records could not be compared or shown, and options of views that are none.
+//! Why records could not be compared or shown, and invalid options of views.
 
 /// A result of this crate.
 pub type Result<T> = std::result::Result<T, Error>;
 
-/// A failure, as one sentence that says what, where and what to do.
+/// A failure, as one sentence: what happened, where, and what to do.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -12,32 +12,32 @@ pub enum Error {
     Option {
         /// The option, as the user writes it.
         option: &'static str,
-        /// What was given.
+        /// The given value.
         given: String,
-        /// What it must be.
+        /// The requirement on it.
         must: &'static str,
     },
-    /// What was to choose threads is neither a class of them nor a pattern.
+    /// The choice of threads is neither a class nor a pattern.
     #[error(
-        "\"{text}\" chooses no threads: name a class (connection, client, background, runtime, \
+        "\"{text}\" selects no threads: give a class (connection, client, background, runtime, \
          unknown), all, or a pattern of their names such as \"postgres*\" ({why})"
     )]
     Pattern {
-        /// What was typed.
+        /// The given text.
         text: String,
-        /// What is wrong with it as a pattern.
+        /// Why it is not a pattern.
         why: String,
     },
-    /// Two records that cannot be compared as they are.
+    /// The two records differ in more than speed.
     #[error("these runs are not comparable: {differences}; compare them anyway with --unequal")]
     NotAlike {
-        /// In what they differ.
+        /// The differences.
         differences: String,
     },
-    /// Two records of different kinds.
+    /// The two records are of different kinds.
     #[error("a run cannot be compared with a probe: name two records of one kind")]
     NotComparable,
-    /// A record without the figures a comparison needs.
+    /// A record lacks the figures that a comparison needs.
     #[error("{id} cannot be compared: {why}")]
     NothingToCompare {
         /// The record.
@@ -45,7 +45,7 @@ pub enum Error {
         /// What is missing.
         why: String,
     },
-    /// A record that the view of a published source cannot show.
+    /// The view of a published source cannot show the record.
     #[error(
         "record {id} does not fit the view {view}: it is {is}, and the view shows {wants}; make such \
          a record with: {command}"
@@ -53,7 +53,7 @@ pub enum Error {
     DoesNotFit {
         /// The record.
         id: String,
-        /// The view's word.
+        /// The view's name.
         view: &'static str,
         /// What the record is.
         is: String,
@@ -62,13 +62,13 @@ pub enum Error {
         /// The command that makes such a record.
         command: String,
     },
-    /// None of the records holds what the view of a published source is about.
+    /// None of the records has figures for the view of a published source.
     #[error(
-        "the view {view} shows {wants}, and none of the records holds any; make such a record with: \
+        "the view {view} shows {wants}, but the given records have none; make such a record with: \
          {command}"
     )]
     NothingToShow {
-        /// The view's word.
+        /// The view's name.
         view: &'static str,
         /// What the view shows.
         wants: &'static str,

@@ -1,12 +1,12 @@
-//! Every view of a record.
+//! Renders every view of a record.
 //!
-//! The record comes first: what was measured is written down as it happens, in a versioned format
-//! (`syncline_record`), and terminal tables ([`table`]), the survey ([`survey`]), comparisons ([`compare`])
-//! and the HTML report ([`html`]) are drawn from records alone. So everything that was ever shown can
-//! be shown again, and by other programs. Two views also take what a data sheet says: a disk's access time
-//! ([`DiskModel`]) and a drive's endurance ([`Rating`]).
+//! Measurements are written to records in a versioned format (`syncline_record`) as they happen. Terminal
+//! tables ([`table`]), the survey ([`survey`]), comparisons ([`compare`]) and the HTML report ([`html`]) are
+//! rendered from records alone, so anything shown once can be shown again, and by other programs. Two views
+//! also take values from a data sheet: a disk's access time ([`DiskModel`]) and a drive's endurance
+//! ([`Rating`]).
 //!
-//! This crate makes texts and files; it prints nothing and measures nothing.
+//! This crate returns text; it prints nothing and measures nothing.
 
 mod access_time;
 mod bucket_quantile;

@@ -1,14 +1,14 @@
-//! What tells runs of one command apart: the options and the load in which they differ.
+//! Titles that distinguish the runs of one command: the options and the load in which they differ.
 //!
-//! A record does not say that it belongs to a sweep. Runs of one workload on one store that one command made
-//! differ in what the command swept, and in nothing else that a user chose; the number of clients is in the
-//! title of a run already.
+//! A record does not hold that it belongs to a sweep. Runs of one workload on one store by one command differ
+//! in the swept values and in nothing else that a user chose; the number of clients is already in a run's
+//! title.
 
 use std::collections::BTreeSet;
 use syncline_record::RunRecord;
 
-/// Such as `commit_every=10, rate=500`: where `run` differs from the other runs of its command; empty if it
-/// does not.
+/// The values in which `run` differs from the other runs of its command, such as `commit_every=10, rate=500`;
+/// empty if there are none.
 pub(crate) fn swept(run: &RunRecord, among: &[&RunRecord]) -> String {
     let family: Vec<&&RunRecord> = among.iter().filter(|other| related(run, other)).collect();
     let options = family.iter().flat_map(|other| other.head.workload.options.keys());
@@ -28,7 +28,7 @@ pub(crate) fn swept(run: &RunRecord, among: &[&RunRecord]) -> String {
     parts.join(", ")
 }
 
-/// The title of a run with what was swept.
+/// The title of a run with its swept values.
 pub(crate) fn title(run: &RunRecord, among: &[&RunRecord]) -> String {
     match swept(run, among) {
         swept if swept.is_empty() => run.title(),
@@ -36,7 +36,7 @@ pub(crate) fn title(run: &RunRecord, among: &[&RunRecord]) -> String {
     }
 }
 
-/// What else than options of the workload a sweep may take through values.
+/// What a sweep may vary besides options of the workload.
 const PLAN: [&str; 3] = ["pipeline", "rate", "retries"];
 
 fn value(run: &RunRecord, name: &str) -> Option<String> {

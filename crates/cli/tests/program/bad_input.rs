@@ -45,7 +45,7 @@ fn invalid_input_is_refused_before_anything_is_written() {
         ("run insert --on null --duration 0", "must be above zero"),
         ("run insert --on null --duration 99999999h", "ten years"),
         ("run insert --on null --meter --sampling-hz 1000000", "10000"),
-        ("run insert --on null --runs /dev/null/x", "takes no records"),
+        ("run insert --on null --runs /dev/null/x", "cannot create records"),
         ("run insert --on jdbc:derby:x", JDBC_REFUSED),
         ("survey --duration 0", "must be above zero"),
         // A.D1
@@ -60,7 +60,7 @@ fn invalid_input_is_refused_before_anything_is_written() {
         ("private postgres --dir absent", "absent"),
         ("verify isolation --check /dev/null --claimed snapshot", "no transaction"),
         ("verify isolation --check absent --claimed snapshot", "the history absent"),
-        ("verify isolation sqlite --runs /dev/null/x", "takes no records"),
+        ("verify isolation sqlite --runs /dev/null/x", "cannot create records"),
         ("probe writetest -b 0", "-b"),
     ] {
         let folder = folder();

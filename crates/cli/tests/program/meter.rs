@@ -370,7 +370,7 @@ fn the_profiling_overhead_is_measured_before_the_span_and_printed() {
     let path = records(folder.path()).pop().unwrap();
     let shown = syncline(folder.path(), &format!("show {}", path.display()));
     let flat = shown.out.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(flat.contains("throughput with the meter over without, "), "{flat}");
+    assert!(flat.contains("throughput with the profiler over without, "), "{flat}");
     let alone = quick_run(folder.path(), "--on null --transactions 1 --meter-overhead");
     assert_eq!(alone.code, 2, "it requires --meter: {alone:?}");
 }

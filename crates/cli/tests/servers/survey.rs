@@ -29,7 +29,7 @@ fn a_survey_compares_private_servers_with_the_sync_line_of_their_own_log() {
     let shown = syncline(folder.path(), &format!("show {}", all_records(folder.path())));
     let table = shown.out.as_str();
     let (_, together) = table
-        .split_once("every store beside the sync rate of its log's disk")
+        .split_once("every store with the sync rate of its log's disk")
         .unwrap_or_else(|| panic!("no table of all stores: {table}"));
     for name in ["engine", "sqlite", "postgres", "mariadb"] {
         let rows = together.lines().filter(|line| line.starts_with(name));

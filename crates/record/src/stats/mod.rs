@@ -1,4 +1,4 @@
-//! The few statistics that records and views rest on; pure functions over finite figures.
+//! The statistics that records and views use; pure functions over finite figures.
 
 mod summary;
 mod wilson_interval;

@@ -2,7 +2,7 @@
 
 use crate::Range;
 
-/// The middle figure, or the mean of the middle two; `None` of nothing.
+/// The middle figure, or the mean of the middle two; `None` without finite figures.
 pub fn median(values: &[f64]) -> Option<f64> {
     let sorted = sorted(values);
     let middle = sorted.len() / 2;
@@ -13,20 +13,20 @@ pub fn median(values: &[f64]) -> Option<f64> {
     }
 }
 
-/// The least and the most; `None` of nothing.
+/// The least and the most; `None` without finite figures.
 pub fn range(values: &[f64]) -> Option<Range> {
     let sorted = sorted(values);
     Some(Range { least: *sorted.first()?, most: *sorted.last()? })
 }
 
-/// The smallest figure that at least `part` (0 to 1) of all do not exceed; `None` of nothing.
+/// The smallest figure that at least `part` (0 to 1) of all do not exceed; `None` without finite figures.
 pub fn percentile(values: &[f64], part: f64) -> Option<f64> {
     let sorted = sorted(values);
     let rank = (part.clamp(0.0, 1.0) * sorted.len() as f64).ceil() as usize;
     sorted.get(rank.saturating_sub(1)).copied()
 }
 
-/// What is not finite is no figure and is left out.
+/// Drops values that are not finite.
 fn sorted(values: &[f64]) -> Vec<f64> {
     let mut sorted: Vec<f64> = values.iter().copied().filter(|value| value.is_finite()).collect();
     sorted.sort_by(f64::total_cmp);

@@ -1,20 +1,19 @@
-//! Where a share lies that was found by a number of looks.
+//! The confidence interval of a share that was estimated from samples.
 //!
-//! Wilson's interval at 95 %: of `looks` independent looks a part was seen in the module. It stays
-//! within zero and one and is honest for few looks and for shares near the ends, where the usual
-//! formula is not.
+//! This is Wilson's interval at 95 %, for `samples` independent samples. It stays within zero and one, and it
+//! holds for few samples and for shares near zero and one, where the usual formula does not.
 
 use crate::Range;
 
 /// The 97.5 % point of the normal distribution.
 const Z: f64 = 1.959_964;
 
-/// Where the share lies with 95 % confidence; none without looks.
-pub fn share_range(share: f64, looks: u64) -> Option<Range> {
-    if looks == 0 || !(0.0..=1.0).contains(&share) {
+/// Where the share lies with 95 % confidence; `None` without samples.
+pub fn share_range(share: f64, samples: u64) -> Option<Range> {
+    if samples == 0 || !(0.0..=1.0).contains(&share) {
         return None;
     }
-    let n = looks as f64;
+    let n = samples as f64;
     let middle = share + Z * Z / (2.0 * n);
     let half = Z * (share * (1.0 - share) / n + Z * Z / (4.0 * n * n)).sqrt();
     let scale = 1.0 + Z * Z / n;
@@ -29,14 +28,14 @@ mod tests {
     use super::share_range;
 
     #[test]
-    fn a_tenth_of_a_thousand_looks_is_known_to_two_hundredths() {
+    fn a_tenth_of_a_thousand_samples_is_known_to_two_hundredths() {
         let range = share_range(0.1, 1_000).unwrap();
         assert!((range.least - 0.0829).abs() < 0.0005, "{range:?}");
         assert!((range.most - 0.1202).abs() < 0.0005, "{range:?}");
     }
 
     #[test]
-    fn nothing_seen_is_not_known_to_be_nothing() {
+    fn a_share_without_samples_may_still_be_above_zero() {
         let range = share_range(0.0, 20).unwrap();
         assert!(range.least < 1e-12 && range.most > 0.1, "{range:?}");
         let range = share_range(1.0, 20).unwrap();

@@ -1,4 +1,4 @@
-//! What a comparison says, and the rules that hold for records of both kinds.
+//! The result of a comparison, and the rules for records of both kinds.
 
 use super::probes::compare_probes;
 use super::runs::compare_runs;
@@ -6,29 +6,29 @@ use super::verdict::{self, Basis, REPETITIONS_LEAST, Sample, WINDOWS_LEAST};
 use crate::{Error, Result};
 use syncline_record::{Range, Record};
 
-/// What two records say of one another.
+/// The result of comparing two records.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Comparison {
-    /// The two, as they are headed.
+    /// The titles of the two records.
     pub titles: [String; 2],
-    /// In what else than speed they differ; empty if in nothing.
+    /// Differences other than speed; empty if there are none.
     pub differences: Vec<String>,
     /// Each figure of both.
     pub rows: Vec<Row>,
-    /// How ranges were made, and what they are worth.
+    /// How the figures were judged.
     pub basis: String,
-    /// True if the second is worse in what counts.
+    /// True if the second is worse in the deciding figure.
     pub regression: bool,
-    /// What makes it one, if that is no figure of a row.
+    /// The reason for a regression that is not a figure of a row.
     pub worse: Option<String>,
-    /// Why what counts has no verdict, and what to do; none if it has one.
+    /// Why the deciding figure has no verdict, and what to do; `None` if it has one.
     pub too_short: Option<String>,
 }
 
 /// One figure of both records.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Row {
-    /// What it is.
+    /// Its name.
     pub name: &'static str,
     /// How it is shown.
     pub unit: Unit,
@@ -36,18 +36,18 @@ pub struct Row {
     pub first: Option<Spread>,
     /// The second record's.
     pub second: Option<Spread>,
-    /// What may be said of them.
+    /// The verdict on the second.
     pub verdict: Verdict,
-    /// Ratios this near to 1 are called no difference; none where the figure is not judged.
+    /// Ratios this near to 1 count as no difference; `None` if the figure is not judged.
     pub least_effect: Option<f64>,
 }
 
-/// What a figure counts.
+/// The unit of a figure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unit {
     /// Per second; more is better.
     PerSecond,
-    /// Nanoseconds that somebody waited; less is better.
+    /// Nanoseconds of waiting; less is better.
     Nanoseconds,
     /// Nanoseconds of processor time; less is better.
     CpuTime,
@@ -55,7 +55,7 @@ pub enum Unit {
     Count,
 }
 
-/// A median and what it was found between.
+/// A median and its range.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Spread {
     /// The middle.
@@ -64,23 +64,23 @@ pub struct Spread {
     pub range: Range,
 }
 
-/// What may be said of two figures.
+/// The verdict on two figures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
     /// The second is better.
     Faster,
     /// The second is worse.
     Slower,
-    /// Chance or too small an effect would explain what lies between them.
+    /// The difference may be chance, or is too small to count.
     NoDifferenceShown,
-    /// Too few repetitions and windows to say anything.
+    /// There are too few repetitions and windows to judge.
     TooShort,
     /// One of the two is unknown, or the record holds one value of it for the whole run.
     NotJudged,
 }
 
 impl Row {
-    /// The verdict in words; of a cost per commit "less" and "more".
+    /// The verdict in words; for a cost per commit "less" and "more".
     pub fn verdict_words(&self) -> &'static str {
         let cost = matches!(self.unit, Unit::CpuTime | Unit::Count);
         match self.verdict {
@@ -94,8 +94,8 @@ impl Row {
         }
     }
 
-    /// B/A: of the medians, between the least B to the most A and the most B to the least A. None if a side
-    /// is unknown, or A is zero.
+    /// B/A of the medians; its range is from the least B over the most A to the most B over the least A.
+    /// `None` if a side is unknown, or A is zero.
     pub fn ratio(&self) -> Option<Spread> {
         let (first, second) = self.first.zip(self.second)?;
         let ratio = Spread {
@@ -110,7 +110,7 @@ impl Row {
 }
 
 impl Comparison {
-    /// What stands below the figures: differences, basis, and last the verdict on B.
+    /// The sentences below the figures: differences, basis, and last the verdict on B.
     pub fn sentences(&self) -> Vec<String> {
         let differences = self.differences.iter();
         let mut sentences: Vec<String> =
@@ -153,7 +153,7 @@ pub(super) fn refuse(differences: Vec<String>, unequal: bool) -> Result<Vec<Stri
     }
 }
 
-/// A row of what is known of a figure on both sides.
+/// A row of a figure of both sides.
 pub(super) fn row(
     name: &'static str,
     unit: Unit,
@@ -171,7 +171,7 @@ pub(super) fn row(
     }
 }
 
-/// A row of a figure of which each side has one value for the whole run; it is shown and not judged.
+/// A row of a figure that has one value for a whole run; it is shown and not judged.
 pub(super) fn whole_row(
     name: &'static str,
     unit: Unit,

@@ -1,4 +1,4 @@
-//! Two probes side by side.
+//! Compares two probes.
 
 use super::comparison::{Comparison, Unit, Verdict, refuse, row, too_short};
 use super::verdict::{Basis, Sample};
@@ -60,7 +60,7 @@ pub(super) fn compare_probes(
     let kept = [first, second].map(keeps);
     let words = [first, second].map(durability);
     if kept[0] != kept[1] {
-        // Acknowledgements that hold and such that do not are no two speeds of one thing.
+        // Syncs that keep their data and syncs that do not are not two speeds of the same work.
         for row in &mut rows {
             row.verdict = Verdict::NotJudged;
             row.least_effect = None;
@@ -85,15 +85,15 @@ pub(super) fn compare_probes(
     })
 }
 
-/// False if the probe has judged that its disk does not keep what it acknowledges.
+/// False if the probe's verdict is that its disk loses acknowledged writes.
 fn keeps(probe: &ProbeRecord) -> bool {
     !probe.verdict().is_some_and(|verdict| LOSES.contains(&verdict.word.as_str()))
 }
 
-/// What a probe has judged of its disk.
+/// The probe's verdict on its disk.
 fn durability(probe: &ProbeRecord) -> String {
     probe.verdict().map_or_else(|| "not judged".to_owned(), |verdict| verdict.word.clone())
 }
 
-/// The verdicts of a disk that acknowledges what it has not kept.
+/// The verdicts for a disk that loses acknowledged writes.
 const LOSES: [&str; 2] = ["not durable", "implausible"];

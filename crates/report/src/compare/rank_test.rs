@@ -1,14 +1,14 @@
-//! How often figures of equal things lie apart by chance.
+//! The probability that figures of equal settings differ by chance.
 //!
-//! If two settings are equal, every order of their repetitions is equally likely. One of the
-//! `C(a + b, a)` ways to deal them has all of the first below all of the second: with three repetitions a
-//! side one in twenty, with four one in seventy, with five one in 252. The reason to repeat.
+//! If two settings are equal, every order of their repetitions is equally likely. One of the `C(a + b, a)`
+//! orders has all of the first below all of the second: one in 20 with three repetitions a side, one in 70
+//! with four, one in 252 with five. That is the reason to repeat.
 
-/// The pairs of figures up to which orders are counted one by one.
+/// Up to this many pairs of figures, orders are counted exactly.
 const PAIRS_COUNTED: usize = 2_500;
 
-/// The chance that equal settings lie so that `lower` is as far below `higher` as it is, or farther: the
-/// one-sided test of Mann, Whitney and Wilcoxon. Equal figures count against a difference.
+/// The probability that, with equal settings, `lower` would lie as far below `higher` as it does, or farther:
+/// the one-sided test of Mann, Whitney and Wilcoxon. Equal figures count against a difference.
 pub(super) fn rank_test_p_value(lower: &[f64], higher: &[f64]) -> f64 {
     let against = |low: &f64| higher.iter().filter(|high| *high <= low).count();
     let inversions: usize = lower.iter().map(against).sum();
@@ -21,8 +21,8 @@ pub(super) fn rank_test_p_value(lower: &[f64], higher: &[f64]) -> f64 {
     orders.iter().take(inversions + 1).sum::<f64>() / all
 }
 
-/// How many orders of n and m figures have so many pairs the wrong way round, by their number: the
-/// coefficients of the Gaussian binomial.
+/// The number of orders of n and m figures for each number of inverted pairs: the coefficients of the
+/// Gaussian binomial.
 fn orders(n: usize, m: usize) -> Vec<f64> {
     let most = n * m;
     let mut counts = vec![0.0; most + 1];
@@ -71,7 +71,7 @@ mod tests {
     }
 
     #[test]
-    fn each_pair_the_wrong_way_round_makes_chance_likelier() {
+    fn each_inverted_pair_raises_the_probability() {
         let higher = from(10, 5);
         let one = rank_test_p_value(&[1.0, 2.0, 3.0, 4.0, 10.5], &higher);
         assert!((one - 2.0 / 252.0).abs() < 1e-12, "{one}");
@@ -81,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn many_figures_are_judged_as_few_are() {
+    fn the_normal_approximation_is_close_to_the_exact_count() {
         let counts = orders(20, 20);
         let all: f64 = counts.iter().sum();
         for inversions in [100, 150, 200, 250] {

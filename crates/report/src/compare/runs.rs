@@ -1,4 +1,4 @@
-//! Two runs side by side.
+//! Compares two runs.
 
 use super::comparison::{Comparison, Row, Unit, Verdict, refuse, row, too_short, whole_row};
 use super::verdict::{Basis, CHANCE_MOST, LEAST_EFFECT, LEAST_EFFECT_OF_ONE, Sample};
@@ -15,7 +15,7 @@ pub(super) fn compare_runs(
 ) -> Result<Comparison> {
     for run in [first, second] {
         if run.end.outcomes.committed == 0 {
-            let why = "nothing was committed in it".to_owned();
+            let why = "it has no committed transactions".to_owned();
             return Err(Error::NothingToCompare { id: run.identity.id.clone(), why });
         }
     }
@@ -96,19 +96,19 @@ fn run_differences(first: &RunRecord, second: &RunRecord) -> Vec<String> {
     differences
 }
 
-/// Why single runs of an open loop have no verdict where an older record is among them.
+/// Why single runs of an open loop have no verdict if one of them is an older record.
 fn lacks_windows(counts: &str, runs: [&RunRecord; 2]) -> String {
     let response: OfInterval = |one| one.response_p99_ns.map(|ns| ns as f64);
     let lacks = |run: &&RunRecord| windows(&run.intervals, response).is_none();
     let old: Vec<&str> = runs.into_iter().filter(lacks).map(|run| &*run.identity.id).collect();
     format!(
-        "no verdict on {counts}: {} holds none by window of a second, as records of older versions do; run it \
-         again",
+        "no verdict on {counts}: {} has no such figure per second, like all records of older versions; \
+         run it again",
         old.join(" and of ")
     )
 }
 
-/// How long a plan measures, by time, by count, or whatever is reached first, and how long it warms up.
+/// The length of a plan's measured phase, by time, by count, or by whichever ends first, and of its warm-up.
 fn length(plan: &Plan) -> String {
     let time = plan.duration_ns.map(units::span_ns);
     let count = plan.transactions.map(|count| format!("{count} transactions"));
@@ -120,7 +120,7 @@ fn length(plan: &Plan) -> String {
 type OfRepetition = fn(&Repetition) -> Option<f64>;
 type OfInterval = fn(&Interval) -> Option<f64>;
 
-/// Each figure of a run: of a repetition, and of an interval if intervals have it.
+/// Each figure of a run: how to read it from a repetition, and from an interval if intervals have it.
 const FIGURES: [(&str, Unit, OfRepetition, Option<OfInterval>); 6] = [
     (
         "throughput",
@@ -157,7 +157,8 @@ const FIGURES: [(&str, Unit, OfRepetition, Option<OfInterval>); 6] = [
 
 fn run_rows(first: &RunRecord, second: &RunRecord, by: Basis, open: bool) -> Vec<Row> {
     let figures = FIGURES.into_iter();
-    // In a closed loop a transaction is due when it starts: the same times twice tell nothing.
+    // In a closed loop a transaction is due when it starts, so its response times would repeat the service
+    // times.
     let judged = figures.filter(|(name, ..)| open || !name.starts_with("response")).map(
         |(name, unit, of_repetition, of_interval)| {
             let sample = |run: &RunRecord| Sample {
@@ -177,13 +178,13 @@ fn run_rows(first: &RunRecord, second: &RunRecord, by: Basis, open: bool) -> Vec
 
 type OfCommit = fn(&PerCommit) -> &Counted;
 
-/// What a run knows of a commit once, not by repetition.
+/// Costs of a commit that a run has only once, not per repetition.
 const COSTS: [(&str, OfCommit); 2] = [
     ("client CPU per commit", |per| &per.client_cpu_ns),
     ("store CPU per commit", |per| &per.target_cpu_ns),
 ];
 
-/// What others took of the processors, from the load on at which a run warns of it.
+/// The part of the processors that others used; zero below the load at which a run warns of it.
 fn disturbed(machine: &Machine) -> f64 {
     let foreign = machine.foreign_cpus.filter(|cpus| *cpus >= 0.2);
     let cores = machine.cores.unwrap_or(1).max(1) as f64;
@@ -194,9 +195,9 @@ fn disturbed(machine: &Machine) -> f64 {
 /// A window may be this much shorter than a second and still count as one.
 const WINDOW_S: f64 = 0.95;
 
-/// A figure in windows of about a second: intervals of a repetition one after another until they are that
-/// long, weighed by their lengths. What is left of a repetition is no window. None if no interval that
-/// committed has the figure: records of old lack response times of intervals.
+/// A figure in windows of about a second: the mean of successive intervals of a repetition, weighted by their
+/// lengths. A remainder shorter than a window is dropped. `None` if no interval with commits has the figure:
+/// older records lack response times of intervals.
 fn windows(intervals: &[Interval], of: OfInterval) -> Option<Vec<f64>> {
     let mut committed = intervals.iter().filter(|one| one.committed > 0).peekable();
     if committed.peek().is_some() && committed.all(|one| of(one).is_none()) {

@@ -1,16 +1,17 @@
-//! What may be said of one figure of two records: the statistics of a comparison.
+//! The statistics of a comparison: the verdict on one figure of two records.
 //!
 //! 1. A verdict needs four repetitions a side or five windows of a second a side; with less the figure is too
 //!    short to judge.
-//! 2. Repetitions are judged by their ranks: "slower" is said if equal settings would lie that far apart, in
-//!    that direction, once in [`CHANCE_MOST`] or more rarely, and if the medians differ by [`LEAST_EFFECT`].
-//! 3. Fewer repetitions are judged by their windows, in blocks: the medians of five stretches of the measured
-//!    time, so that a hiccup of a second decides nothing and what drifts is seen to drift. "Slower" is said
-//!    if the ranges of the blocks do not meet and the medians differ by [`LEAST_EFFECT_OF_ONE`]. How runs
-//!    differ from one another is in no such range, so the least effect is larger.
-//! 4. What other processes and the hypervisor took of the processors while a single run was measured is
-//!    added to its least effect, from the load on at which a run warns of it: a difference of that size may
-//!    be theirs.
+//! 2. Repetitions are judged by their ranks: the verdict is "slower" if equal settings would lie that far
+//!    apart, in that direction, with a probability of at most [`CHANCE_MOST`], and if the medians differ by
+//!    [`LEAST_EFFECT`].
+//! 3. Fewer repetitions are judged by their windows, in blocks: the medians of five successive parts of the
+//!    measured time, so that one slow second decides nothing and drift shows. The verdict is "slower" if the
+//!    ranges of the blocks do not overlap and the medians differ by [`LEAST_EFFECT_OF_ONE`]. These ranges do
+//!    not include the variation between runs, so the least effect is larger.
+//! 4. The part of the processors that other processes and the hypervisor used during a single run is added to
+//!    its least effect, from the load on at which a run warns of it: they may have caused a difference of
+//!    that size.
 //! 5. A probe measures its line in as few as three windows; with fewer than five, only a difference of
 //!    [`LEAST_EFFECT_OF_PROBES`] counts, which is how far a line may move without a warning.
 //! 6. A figure without windows, of which a record holds one value per repetition, is judged by repetitions
@@ -22,34 +23,34 @@ use super::comparison::{Spread, Unit, Verdict};
 use super::rank_test::rank_test_p_value;
 use syncline_record::{Range, stats};
 
-/// Repetitions a side from which they are judged themselves.
+/// With this many repetitions a side, repetitions are judged instead of windows.
 pub(super) const REPETITIONS_LEAST: usize = 4;
-/// Windows a side below which nothing is judged, and as many blocks are made of them.
+/// With fewer windows a side nothing is judged; also the number of blocks.
 pub(super) const WINDOWS_LEAST: usize = 5;
-/// The least difference of medians that is called one, between repetitions.
+/// The least difference of medians that counts, between repetitions.
 pub(super) const LEAST_EFFECT: f64 = 0.03;
 /// The same between single runs.
 pub(super) const LEAST_EFFECT_OF_ONE: f64 = 0.05;
 /// The same between probes of fewer than five windows.
 pub(super) const LEAST_EFFECT_OF_PROBES: f64 = 0.2;
-/// Windows a side below which no probe is judged.
+/// With fewer windows a side no probe is judged.
 const WINDOWS_LEAST_OF_PROBES: usize = 3;
-/// How often equal repetitions may be called slower by chance.
+/// The highest probability of calling equal repetitions slower.
 pub(super) const CHANCE_MOST: f64 = 0.02;
 
-/// What is known of a figure on one side.
+/// The values of a figure on one side.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Sample {
     /// Its value in each repetition.
     pub repetitions: Vec<f64>,
-    /// Its value in each window of about a second, in order; none if the record holds no windows of it.
+    /// Its value in each window of about a second, in order; `None` if the record has no windows of it.
     pub windows: Option<Vec<f64>>,
-    /// What others took of the processors meanwhile, as a part of them.
+    /// The part of the processors that others used meanwhile.
     pub disturbed: f64,
 }
 
 impl Sample {
-    /// The figure with what it was found between, as it is judged beside another.
+    /// The median and range of the figure, as the comparison judges it.
     pub(super) fn spread(&self, by: Basis) -> Option<Spread> {
         let windows = self.windows.as_deref().unwrap_or(&[]);
         let blocks = blocks(windows);
@@ -61,13 +62,13 @@ impl Sample {
         };
         let range = stats::range(ranged)?;
         let median = stats::median(&self.repetitions).or_else(|| stats::median(windows))?;
-        // The whole run's figure may lie a little outside what its windows show of it.
+        // The whole run's figure may lie a little outside the range of its windows.
         let range = Range { least: range.least.min(median), most: range.most.max(median) };
         Some(Spread { median, range })
     }
 }
 
-/// What figures are judged by.
+/// The values by which figures are judged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Basis {
     /// Whole repetitions.
@@ -79,7 +80,7 @@ pub(super) enum Basis {
 }
 
 impl Basis {
-    /// Of two records with so many repetitions.
+    /// The basis for two records with these numbers of repetitions.
     pub(super) fn of(repetitions: [usize; 2]) -> Basis {
         if repetitions.iter().all(|count| *count >= REPETITIONS_LEAST) {
             Basis::Repetitions
@@ -89,7 +90,7 @@ impl Basis {
     }
 }
 
-/// What may be said of the second beside the first.
+/// The verdict on the second compared with the first.
 pub(super) fn verdict(unit: Unit, by: Basis, first: &Sample, second: &Sample) -> Verdict {
     let Some(least) = least_effect(by, first, second) else {
         return Verdict::NotJudged;
@@ -103,8 +104,7 @@ pub(super) fn verdict(unit: Unit, by: Basis, first: &Sample, second: &Sample) ->
     }
 }
 
-/// The difference below which these two are called equal, as a part of the first; none if they are not
-/// judged.
+/// The relative difference below which the two are not called different; `None` if they are not judged.
 pub(super) fn least_effect(by: Basis, first: &Sample, second: &Sample) -> Option<f64> {
     if first.repetitions.is_empty() || second.repetitions.is_empty() {
         return None;
@@ -138,16 +138,16 @@ fn of_repetitions(unit: Unit, first: &[f64], second: &[f64], least: f64) -> Verd
         (first, second)
     };
     let by_chance = rank_test_p_value(lower, higher);
-    said(change, least, by_chance <= CHANCE_MOST)
+    judge(change, least, by_chance <= CHANCE_MOST)
 }
 
-fn of_probes(unit: Unit, few: &[Vec<f64>; 2], least: f64) -> Verdict {
-    if few.iter().any(|side| side.len() < WINDOWS_LEAST_OF_PROBES) {
+fn of_probes(unit: Unit, windows: &[Vec<f64>; 2], least: f64) -> Verdict {
+    if windows.iter().any(|side| side.len() < WINDOWS_LEAST_OF_PROBES) {
         return Verdict::TooShort;
     }
-    let sides = [&few[0], &few[1]].map(|side| blocks(side));
-    let fewest = sides.iter().any(Vec::is_empty);
-    of_windows(unit, if fewest { few } else { &sides }, least)
+    let sides = [&windows[0], &windows[1]].map(|side| blocks(side));
+    let too_few_for_blocks = sides.iter().any(Vec::is_empty);
+    of_windows(unit, if too_few_for_blocks { windows } else { &sides }, least)
 }
 
 fn of_windows(unit: Unit, sides: &[Vec<f64>; 2], least: f64) -> Verdict {
@@ -160,10 +160,10 @@ fn of_windows(unit: Unit, sides: &[Vec<f64>; 2], least: f64) -> Verdict {
     else {
         return Verdict::NotJudged;
     };
-    said(change, least, !one.meets(other))
+    judge(change, least, !one.meets(other))
 }
 
-/// By how much the second is better, as a part of the first; below zero if it is worse. None if the first is
+/// How much better the second is, as a part of the first; below zero if it is worse. `None` if the first is
 /// zero.
 fn change(unit: Unit, first: &[f64], second: &[f64]) -> Option<f64> {
     let (first, second) = (stats::median(first)?, stats::median(second)?);
@@ -172,7 +172,7 @@ fn change(unit: Unit, first: &[f64], second: &[f64]) -> Option<f64> {
     better.is_finite().then_some(better)
 }
 
-fn said(change: f64, least: f64, apart: bool) -> Verdict {
+fn judge(change: f64, least: f64, apart: bool) -> Verdict {
     if !apart || change.abs() < least {
         Verdict::NoDifferenceShown
     } else if change > 0.0 {
@@ -182,15 +182,15 @@ fn said(change: f64, least: f64, apart: bool) -> Verdict {
     }
 }
 
-/// The medians of five stretches of windows that follow one another; none of fewer windows.
+/// The medians of five successive parts of the windows; empty with fewer than five windows.
 fn blocks(windows: &[f64]) -> Vec<f64> {
     let count = windows.len();
     if count < WINDOWS_LEAST {
         return Vec::new();
     }
     let edge = |block: usize| block * count / WINDOWS_LEAST;
-    let stretches = (0..WINDOWS_LEAST).map(|block| &windows[edge(block)..edge(block + 1)]);
-    stretches.filter_map(stats::median).collect()
+    let parts = (0..WINDOWS_LEAST).map(|block| &windows[edge(block)..edge(block + 1)]);
+    parts.filter_map(stats::median).collect()
 }
 
 #[cfg(test)]
@@ -198,12 +198,12 @@ mod tests {
     use super::{Basis, Sample, blocks, verdict};
     use crate::compare::{Unit, Verdict};
 
-    /// Noise as machines make it: a normal core, hiccups, drift, and runs that differ from one another.
+    /// The noise of a machine: normally distributed, with slow seconds, drift, and variation between runs.
     struct Machine(u64);
 
     impl Machine {
-        /// Even from 0 to 1 (splitmix64).
-        fn even(&mut self) -> f64 {
+        /// Uniform from 0 to 1 (splitmix64).
+        fn uniform(&mut self) -> f64 {
             self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
             let mut mixed = self.0;
             mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
@@ -212,14 +212,14 @@ mod tests {
         }
 
         fn normal(&mut self) -> f64 {
-            let (one, other) = (1.0 - self.even(), self.even());
+            let (one, other) = (1.0 - self.uniform(), self.uniform());
             (-2.0 * one.ln()).sqrt() * (std::f64::consts::TAU * other).cos()
         }
 
         /// One run of a store: 30 windows.
         fn windows(&mut self, rate: f64) -> Vec<f64> {
             let run = 1.0 + 0.012 * self.normal();
-            let drift = 0.03 * (self.even() - 0.5);
+            let drift = 0.03 * (self.uniform() - 0.5);
             (0..30)
                 .map(|window| {
                     let at = f64::from(window) / 30.0 - 0.5;
@@ -240,7 +240,7 @@ mod tests {
         }
 
         fn one(&mut self) -> f64 {
-            let hiccup = if self.even() < 0.05 { 0.4 + 0.5 * self.even() } else { 1.0 };
+            let hiccup = if self.uniform() < 0.05 { 0.4 + 0.5 * self.uniform() } else { 1.0 };
             (1.0 + 0.02 * self.normal()) * hiccup
         }
     }
@@ -250,7 +250,8 @@ mod tests {
         Sample { repetitions: vec![mean], windows: Some(windows), disturbed: 0.0 }
     }
 
-    /// D4 and the A/A table: a thousand pairs of equal runs, and of runs of which the second is 10 % slower.
+    /// D4 and the A/A table: a thousand pairs of equal runs, and a thousand pairs whose second run is 10 %
+    /// slower.
     #[test]
     fn equal_runs_are_called_slower_at_most_at_the_nominal_rate_and_a_tenth_is_found() {
         type Draw = fn(&mut Machine, f64) -> Sample;
@@ -277,7 +278,7 @@ mod tests {
         }
     }
 
-    /// D4: runs of a second lie apart as any two points do.
+    /// D4: two runs of a second each always lie apart.
     #[test]
     fn fewer_than_five_windows_or_four_repetitions_are_too_short_to_judge() {
         let of = |windows: usize, rate: f64| single(vec![rate; windows]);
@@ -301,43 +302,43 @@ mod tests {
         assert_eq!(Basis::of([4, 9]), Basis::Repetitions);
     }
 
-    /// D4: a machine that others use slows runs by as much as they take of it.
+    /// D4: others that use a part of the processors slow a run by that part.
     #[test]
-    fn what_others_took_of_the_processors_is_no_difference_of_the_runs() {
-        let said = |disturbed: f64| {
+    fn processor_time_of_others_is_not_a_difference_between_runs() {
+        let verdict_with = |disturbed: f64| {
             let of = |rate: f64| Sample { disturbed, ..single(vec![rate; 30]) };
             let (one, other) = (of(100.0), of(85.0));
             verdict(Unit::PerSecond, Basis::Windows, &one, &other)
         };
-        assert_eq!(said(0.0), Verdict::Slower);
-        assert_eq!(said(0.3), Verdict::NoDifferenceShown);
+        assert_eq!(verdict_with(0.0), Verdict::Slower);
+        assert_eq!(verdict_with(0.3), Verdict::NoDifferenceShown);
     }
 
     #[test]
-    fn a_difference_below_the_least_effect_is_none_however_sharp() {
+    fn a_difference_below_the_least_effect_does_not_count_however_certain() {
         let repeated = |rate: f64| Sample {
             repetitions: vec![rate, rate + 1e-3, rate + 2e-3, rate + 3e-3],
             ..Sample::default()
         };
-        let said =
+        let judged =
             |unit, second| verdict(unit, Basis::Repetitions, &repeated(100.0), &repeated(second));
-        assert_eq!(said(Unit::PerSecond, 97.5), Verdict::NoDifferenceShown);
-        assert_eq!(said(Unit::PerSecond, 96.5), Verdict::Slower);
-        assert_eq!(said(Unit::Nanoseconds, 96.5), Verdict::Faster);
-        assert_eq!(said(Unit::Nanoseconds, 103.5), Verdict::Slower);
-        assert_eq!(said(Unit::Count, 103.5), Verdict::Slower);
-        assert_eq!(said(Unit::CpuTime, 96.5), Verdict::Faster);
+        assert_eq!(judged(Unit::PerSecond, 97.5), Verdict::NoDifferenceShown);
+        assert_eq!(judged(Unit::PerSecond, 96.5), Verdict::Slower);
+        assert_eq!(judged(Unit::Nanoseconds, 96.5), Verdict::Faster);
+        assert_eq!(judged(Unit::Nanoseconds, 103.5), Verdict::Slower);
+        assert_eq!(judged(Unit::Count, 103.5), Verdict::Slower);
+        assert_eq!(judged(Unit::CpuTime, 96.5), Verdict::Faster);
     }
 
     #[test]
     fn a_figure_without_windows_is_not_judged_by_windows() {
         let whole = |value: f64| Sample { repetitions: vec![value], ..Sample::default() };
-        let said = verdict(Unit::Count, Basis::Windows, &whole(1.0), &whole(2.0));
-        assert_eq!(said, Verdict::NotJudged);
+        let judged = verdict(Unit::Count, Basis::Windows, &whole(1.0), &whole(2.0));
+        assert_eq!(judged, Verdict::NotJudged);
     }
 
     #[test]
-    fn blocks_hold_every_window_once_and_shrug_at_a_hiccup() {
+    fn blocks_hold_every_window_once_and_ignore_one_slow_second() {
         assert!(blocks(&[1.0; 4]).is_empty());
         assert_eq!(blocks(&[1.0, 2.0, 3.0, 4.0, 5.0]), [1.0, 2.0, 3.0, 4.0, 5.0]);
         let mut windows = vec![10.0; 17];

@@ -1,10 +1,10 @@
-//! The cells and headings of a sheet as people read them.
+//! The cells and headings of a sheet as text.
 
 use super::sheet::{Figure, Heading, KERNEL, USER};
 use syncline_profile::View;
 use syncline_record::units;
 
-/// What a column is called.
+/// The title of a column.
 pub(crate) fn title(heading: Heading) -> &'static str {
     match heading {
         Heading::Metric(name) => match name {
@@ -33,11 +33,11 @@ pub(crate) fn title(heading: Heading) -> &'static str {
         Heading::Share(KERNEL) => "kernel %",
         Heading::Share(_) => "tag %",
         Heading::WallShare => "wall %",
-        Heading::Looks => "samples",
+        Heading::Samples => "samples",
     }
 }
 
-/// A cell: times in microseconds, shares in hundredths, "-" where there is nothing to be had.
+/// A cell: times in microseconds, shares in percent, "-" if there is no figure.
 pub(crate) fn shown(figure: &Figure) -> String {
     let percent = |share: f64| units::percent(share).replace(" %", "");
     match figure {
@@ -46,13 +46,13 @@ pub(crate) fn shown(figure: &Figure) -> String {
         Figure::Bytes(bytes) => units::size(*bytes),
         Figure::Share(share) => percent(*share),
         Figure::Between(least, most) => format!("{:.1}..{:.1}", least * 100.0, most * 100.0),
-        Figure::Looks(looks) => units::count(*looks as f64),
+        Figure::Samples(samples) => units::count(*samples as f64),
         Figure::LeftOut => "left out".to_owned(),
         Figure::None => "-".to_owned(),
     }
 }
 
-/// To whom stacks of several modules are charged.
+/// The module to which a stack of several modules is charged.
 pub(crate) fn charged_in_words(view: View) -> &'static str {
     match view {
         View::Innermost => "to the module that spent it (self time)",

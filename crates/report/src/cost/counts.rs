@@ -1,11 +1,11 @@
-//! What the counts beside a cost say of it: commits by the store, syncs, flushes, coverage, garbage.
+//! Sentences that compare a cost with other counts: commits by the store, syncs, flushes, coverage, garbage.
 
 use super::sheet::{Figure, Heading, KERNEL, Sheet, TAG, USER};
 use super::{CostChoice, sampling_error, too_few};
 use syncline_record::units;
 use syncline_record::{Cost, LookingRatio};
 
-/// Sentences that stand below the table.
+/// The sentences below the table.
 pub(crate) fn sentences(cost: &Cost, choice: &CostChoice) -> Vec<String> {
     let sheet = Sheet::of(cost, choice);
     let all = [
@@ -17,8 +17,8 @@ pub(crate) fn sentences(cost: &Cost, choice: &CostChoice) -> Vec<String> {
         garbage(cost),
         syncs(cost),
         flushes(cost),
-        spent(cost),
-        slowed(cost),
+        profiler_cpu(cost),
+        profiler_slowdown(cost),
     ];
     all.into_iter().flatten().collect()
 }
@@ -41,12 +41,13 @@ fn commits(cost: &Cost) -> String {
     )
 }
 
-/// A ratio near one with enough digits to see by how much it is off.
+/// A ratio, with four decimals if it is near one, so that a small difference shows.
 fn exactly(ratio: f64) -> String {
     if (0.9..1.1).contains(&ratio) { format!("{ratio:.4} x") } else { units::times(ratio) }
 }
 
-/// How much of the processor time belongs to a module, or of the one kind that could be split.
+/// The part of the processor time that belongs to modules; if only user or kernel time could be split, of
+/// that.
 fn coverage(sheet: &Sheet) -> Option<String> {
     let of_what = |heading: &Heading| match heading {
         Heading::CpuShare => Some("the processor time"),
@@ -65,7 +66,7 @@ fn coverage(sheet: &Sheet) -> Option<String> {
     }
 }
 
-/// Why shares by stacks and shares by tags differ; none where there are not both.
+/// Why shares by stacks and shares by tags differ; `None` unless the table has both.
 fn two_methods(sheet: &Sheet) -> Option<String> {
     let has = |wanted: fn(&Heading) -> bool| sheet.headings.iter().any(wanted);
     let by_stacks = has(|one| matches!(one, Heading::CpuShare | Heading::Share(USER | KERNEL)));
@@ -78,7 +79,7 @@ fn two_methods(sheet: &Sheet) -> Option<String> {
     })
 }
 
-/// All of a metric, by module or as a sum alone.
+/// The sum of a metric, over its modules or, if it could not be split, by its total.
 fn sum_of(cost: &Cost, name: &str) -> Option<f64> {
     let metric = cost.metric(name)?;
     let rows = metric.innermost.iter().map(|row| row.amount).sum::<u64>();
@@ -89,7 +90,7 @@ fn sum_of(cost: &Cost, name: &str) -> Option<f64> {
     }
 }
 
-/// The part of all processor time that went into collecting garbage; none where one is not known.
+/// The part of all processor time spent on garbage collection; `None` if one of the two is not known.
 pub(crate) fn garbage_share(cost: &Cost) -> Option<f64> {
     let all = sum_of(cost, "cpu_user")? + sum_of(cost, "cpu_kernel")?;
     let garbage = sum_of(cost, "garbage_collection")?;
@@ -131,7 +132,7 @@ fn syncs(cost: &Cost) -> Option<String> {
 fn flushes(cost: &Cost) -> Option<String> {
     let syncs = &cost.syncs;
     let flushes = units::figure(syncs.flushes_per_commit?);
-    let beside = match syncs.flushes_within_syncs {
+    let compared = match syncs.flushes_within_syncs {
         Some(true) => "not more than syncs",
         Some(false) => {
             "more than syncs: others flush the same disk, or some syncs were not counted"
@@ -141,11 +142,11 @@ fn flushes(cost: &Cost) -> Option<String> {
              were not counted"
         }
     };
-    Some(format!("flushes per commit: {flushes}, {beside}"))
+    Some(format!("flushes per commit: {flushes}, {compared}"))
 }
 
-/// What the meter itself used up.
-fn spent(cost: &Cost) -> Option<String> {
+/// The processor time of the profiler itself.
+fn profiler_cpu(cost: &Cost) -> Option<String> {
     let looking = cost.looking.as_ref()?;
     let programs = match (looking.programs_ns, looking.programs_of_ns) {
         (Some(ns), Some(of_ns)) => format!(
@@ -165,8 +166,8 @@ fn spent(cost: &Cost) -> Option<String> {
     ))
 }
 
-/// By how much the store was slower.
-fn slowed(cost: &Cost) -> Option<String> {
+/// The profiler's effect on throughput.
+fn profiler_slowdown(cost: &Cost) -> Option<String> {
     let looking = cost.looking.as_ref()?;
     let Some(throughput) = &looking.throughput else {
         return Some(
@@ -176,7 +177,7 @@ fn slowed(cost: &Cost) -> Option<String> {
     };
     let pairs = looking.pairs.len();
     Some(format!(
-        "throughput with the meter over without, {}: {}",
+        "throughput with the profiler over without, {}: {}",
         units::plural(pairs as u64, "pair"),
         ratio(throughput)
     ))

@@ -1,10 +1,10 @@
-//! Functions by what they used up: of the processor by themselves and with all they call, or of waiting.
+//! Functions by their processor time, alone and with all callees, or by their waits.
 //!
-//! 1. On the processor a function is the innermost one outside of the kernel: kernel time is its
-//!    caller's.
-//! 2. Of a wait it is the innermost one of the store: below it are libraries in which everybody waits.
-//!    Where no frame is the store's, it is the innermost outside of the kernel.
-//! 3. A function that stands on a stack several times is counted once.
+//! 1. Processor time belongs to the innermost function outside of the kernel: kernel time is charged to the
+//!    function that entered the kernel.
+//! 2. A wait belongs to the innermost function of the store, since the frames below it are libraries in which
+//!    every program waits. If no frame is the store's, it belongs to the innermost outside of the kernel.
+//! 3. A function that is on a stack several times is counted once.
 
 use super::{CLASSES, CostThreads};
 use crate::{Error, Result};
@@ -16,60 +16,60 @@ use syncline_profile::{
 };
 use syncline_record::{Stacks, class_word};
 
-/// By what functions are ordered.
+/// The order of functions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FunctionsBy {
     /// Processor time, user and kernel.
     Cpu,
     /// Time off the processor.
     WaitTime,
-    /// How often a thread gave its processor up.
+    /// The number of times that a thread gave up its processor.
     WaitCount,
 }
 
-/// What one function had.
+/// The figures of one function.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct FunctionRow {
-    /// Its name, or between which two it stands.
+    /// Its name, or the names of its two neighbours.
     pub(crate) function: String,
     /// The file or class.
     pub(crate) object: String,
-    /// To whom it was charged.
+    /// The module that it was charged to.
     pub(crate) module: Option<Module>,
     /// By itself, in the metric's unit: in user mode, and in the kernel.
     pub(crate) own: (u64, u64),
-    /// With all it calls; for waits the same as by itself.
+    /// With all callees; for waits the same as by itself.
     pub(crate) with_callees: u64,
-    /// By how many looks or events.
+    /// The number of samples or events.
     pub(crate) count: u64,
 }
 
-/// Functions in the order of what they had by themselves, and the sum of all.
+/// Functions in the order of their own amounts, and the sum of all.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Functions {
     pub(crate) rows: Vec<FunctionRow>,
     pub(crate) all: u64,
-    /// The metrics that could be split; of processor time maybe one kind alone.
+    /// The metrics that could be split; of processor time possibly only user or kernel time.
     pub(crate) metrics: Vec<Metric>,
 }
 
-/// Reads `--threads`: a class of threads, `all`, or a pattern of their names.
+/// The threads of `--threads`: a class, `all`, or a pattern of their names.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Whose {
+pub(crate) enum ThreadFilter {
     Classes(Vec<&'static str>),
     Named(glob::Pattern),
 }
 
-impl Whose {
-    /// The default are the threads that serve clients, where the map knows any.
-    pub(crate) fn of(threads: &CostThreads, seen: &ChargedProfile<'_>) -> Result<Whose> {
+impl ThreadFilter {
+    /// The default is the threads that serve clients, if the map knows any.
+    pub(crate) fn of(threads: &CostThreads, profile: &ChargedProfile<'_>) -> Result<ThreadFilter> {
         let all = || CLASSES.to_vec();
         Ok(match threads {
-            CostThreads::All => Whose::Classes(all()),
+            CostThreads::All => ThreadFilter::Classes(all()),
             CostThreads::Class(word) => {
                 match CLASSES.iter().find(|class| *class == word) {
-                    Some(class) => Whose::Classes(vec![class]),
-                    None => Whose::Named(glob::Pattern::new(word).map_err(|why| {
+                    Some(class) => ThreadFilter::Classes(vec![class]),
+                    None => ThreadFilter::Named(glob::Pattern::new(word).map_err(|why| {
                         Error::Pattern { text: word.clone(), why: why.to_string() }
                     })?),
                 }
@@ -78,10 +78,10 @@ impl Whose {
                 let serving = |sample: ChargedSample<'_>| {
                     matches!(sample.class, ThreadClass::Connection | ThreadClass::Client)
                 };
-                if seen.samples().any(serving) {
-                    Whose::Classes(vec!["connection", "client"])
+                if profile.samples().any(serving) {
+                    ThreadFilter::Classes(vec!["connection", "client"])
                 } else {
-                    Whose::Classes(all())
+                    ThreadFilter::Classes(all())
                 }
             }
         })
@@ -89,8 +89,8 @@ impl Whose {
 
     pub(crate) fn holds(&self, sample: &ChargedSample<'_>) -> bool {
         match self {
-            Whose::Classes(classes) => classes.contains(&class_word(sample.class)),
-            Whose::Named(pattern) => {
+            ThreadFilter::Classes(classes) => classes.contains(&class_word(sample.class)),
+            ThreadFilter::Named(pattern) => {
                 let title = sample.thread.title.as_deref();
                 pattern.matches(&sample.thread.name)
                     || title.is_some_and(|title| pattern.matches(title))
@@ -106,13 +106,13 @@ pub(crate) fn functions(
     view: View,
     threads: &CostThreads,
 ) -> Result<Functions> {
-    let seen = ChargedProfile::new(&stacks.profile, &stacks.map, view);
-    let whose = Whose::of(threads, &seen)?;
-    let metrics = metrics(&stacks.profile, &seen, by);
+    let profile = ChargedProfile::new(&stacks.profile, &stacks.map, view);
+    let filter = ThreadFilter::of(threads, &profile)?;
+    let metrics = metrics(&stacks.profile, &profile, by);
     let mut rows: BTreeMap<(String, String, Option<Module>), FunctionRow> = BTreeMap::new();
     let mut all = 0;
-    for sample in seen.samples() {
-        if !metrics.contains(&sample.metric) || !whose.holds(&sample) {
+    for sample in profile.samples() {
+        if !metrics.contains(&sample.metric) || !filter.holds(&sample) {
             continue;
         }
         all += sample.weight;
@@ -161,19 +161,20 @@ fn entry(
     })
 }
 
-/// The first choice of metrics of which anything was seen, without those that nobody could split: what
-/// they had is not known.
-fn metrics(profile: &Profile, seen: &ChargedProfile<'_>, by: FunctionsBy) -> Vec<Metric> {
+/// The first choice of metrics that has any samples, without the metrics that could not be split, whose
+/// amounts are not known.
+fn metrics(profile: &Profile, charged: &ChargedProfile<'_>, by: FunctionsBy) -> Vec<Metric> {
     let choices: &[&[Metric]] = match by {
         FunctionsBy::Cpu => &[&[Metric::CpuUser, Metric::CpuKernel]],
         FunctionsBy::WaitTime => &[&[Metric::OffCpu], &[Metric::ContentionWait]],
         FunctionsBy::WaitCount => &[&[Metric::VoluntarySwitches], &[Metric::Contentions]],
     };
-    let any = |metrics: &&&[Metric]| seen.samples().any(|sample| metrics.contains(&sample.metric));
+    let any =
+        |metrics: &&&[Metric]| charged.samples().any(|sample| metrics.contains(&sample.metric));
     let was_split = |metric: &Metric| {
         let mut accounts = profile.accounts().iter();
         let split = |how: &Precision| !matches!(how, Precision::NotAttributable(_));
-        let mut samples = seen.samples();
+        let mut samples = charged.samples();
         accounts.any(|account| account.metric == *metric && split(&account.how))
             || samples.any(|sample| sample.metric == *metric)
     };
@@ -196,7 +197,7 @@ fn own_frame<'s>(sample: &ChargedSample<'s>, by: FunctionsBy) -> Option<&'s Fram
     found.or_else(innermost).map(|(frame, _)| frame)
 }
 
-/// A frame's function and object as people read them.
+/// The text for a frame's function and object.
 pub(crate) fn named(frame: &Frame) -> (String, String) {
     let function = match &frame.name {
         Name::Function(name) => name.clone(),
@@ -207,8 +208,8 @@ pub(crate) fn named(frame: &Frame) -> (String, String) {
     (function, frame.object.clone())
 }
 
-/// A function without a name by its neighbours. The path of a source file stands in for the name of a
-/// function that refers to it: what follows is a part of that file.
+/// The text for a function without a name, from its neighbours. A symbol may be the path of a source file
+/// instead of a function's name: what follows it is a part of that file.
 fn between(before: Option<&str>, after: Option<&str>) -> String {
     if let Some(file) = before.and_then(source_file) {
         return format!("in {file}, no name");
@@ -220,7 +221,7 @@ fn between(before: Option<&str>, after: Option<&str>) -> String {
     format!("between {} and {}", side(before), side(after))
 }
 
-/// The file's own name, of the path of a source of C or C++; none of what is no such path.
+/// The file name in the path of a C or C++ source; `None` if `name` is not such a path.
 fn source_file(name: &str) -> Option<&str> {
     let (_, file) = name.rsplit_once('/')?;
     let (_, ending) = file.rsplit_once('.')?;
@@ -233,7 +234,7 @@ mod tests {
     use super::between;
 
     #[test]
-    fn the_path_of_a_source_file_is_no_name_of_a_function() {
+    fn the_path_of_a_source_file_is_not_the_name_of_a_function() {
         let path = Some("./build/../src/backend/access/transam/xlog.c");
         assert_eq!(between(path, Some("XLogFlush")), "in xlog.c, no name");
         assert_eq!(between(path, path), "in xlog.c, no name");

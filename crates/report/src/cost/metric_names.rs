@@ -1,6 +1,6 @@
-//! What metrics are called where people read.
+//! Readable names of metrics.
 
-/// A metric of a record in words; an unknown one by its own name.
+/// The readable name of a record's metric; an unknown metric keeps its own name.
 pub(crate) fn words(metric: &str) -> &str {
     match metric {
         "cpu_user" => "user CPU",

@@ -1,7 +1,7 @@
-//! What views of a metered run share: the table by module as plain figures, the words for metrics, and
-//! how each was taken.
+//! The shared parts of the views of a profiled run: the table by module as plain figures, the names of
+//! metrics, and how each was measured.
 //!
-//! The terminal and the page draw the same [`Sheet`]; neither reckons for itself.
+//! The terminal and the page render the same [`Sheet`]; neither does arithmetic of its own.
 
 mod cell_text;
 mod counts;
@@ -14,7 +14,7 @@ mod sheet;
 pub(crate) use cell_text::{charged_in_words, shown, title};
 pub(crate) use counts::{garbage_share, sentences};
 pub use functions::FunctionsBy;
-pub(crate) use functions::{FunctionRow, Functions, Whose, functions, named};
+pub(crate) use functions::{FunctionRow, Functions, ThreadFilter, functions, named};
 pub(crate) use metric_names::words;
 pub(crate) use provenance::accounts_in_words;
 pub(crate) use sampling_error::{sampling_error, too_few};

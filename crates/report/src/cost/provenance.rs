@@ -1,33 +1,33 @@
-//! How each metric was taken, or why it is missing and what opens the way.
+//! How each metric was measured, or why it is missing and what would make it available.
 
 use super::words;
 use syncline_profile::{ATTRIBUTED, Metric};
 use syncline_record::units;
 use syncline_record::{Cost, MetricCost, is_derived};
 
-/// Metrics that were taken alike.
+/// Metrics that were measured in the same way.
 #[derive(Clone, Debug, PartialEq)]
 struct Provenance {
-    /// In words.
+    /// Their readable names.
     metrics: Vec<String>,
-    /// Exact, at which distance, or why not.
+    /// Exact, the distance between samples, or why they could not be split.
     how: String,
-    /// Who took them.
+    /// The collector.
     collector: String,
-    /// The largest error of a share, in points of a hundred, where stacks were sampled apart.
+    /// The largest error of a share, in percentage points, if the stacks were sampled separately.
     error: Option<f64>,
-    /// How many samples it rests on, where it was sampled.
-    looks: Option<u64>,
+    /// The number of samples, if it was sampled.
+    samples: Option<u64>,
     /// Samples or events that were lost.
     lost: u64,
     /// True if they could be split by module.
     split: bool,
 }
 
-/// A sentence for each way of taking, and one for what nobody looks at.
+/// A sentence for each measurement method, and one for the metrics that no collector measured.
 pub(crate) fn accounts_in_words(cost: &Cost) -> Vec<String> {
-    let mut sentences: Vec<String> = taken(cost).iter().map(sentence).collect();
-    let missing = not_asked(cost);
+    let mut sentences: Vec<String> = by_method(&cost.metrics).iter().map(sentence).collect();
+    let missing = not_requested(cost);
     if !missing.is_empty() {
         sentences.push(format!("not measured by any collector here: {}", missing.join(", ")));
     }
@@ -36,14 +36,15 @@ pub(crate) fn accounts_in_words(cost: &Cost) -> Vec<String> {
 
 fn sentence(one: &Provenance) -> String {
     let metrics = one.metrics.join(", ");
-    let looks =
-        one.looks.map_or_else(String::new, |looks| format!("; {}", units::plural(looks, "sample")));
+    let samples = one
+        .samples
+        .map_or_else(String::new, |samples| format!("; {}", units::plural(samples, "sample")));
     let error = one.error.map_or_else(String::new, |error| {
         format!("; attribution by sampled stacks, +-{error:.1} points (95 %)")
     });
     if one.split {
         format!(
-            "{metrics}: {}, {}{looks}{error}; {} lost",
+            "{metrics}: {}, {}{samples}{error}; {} lost",
             one.how,
             if is_derived(&one.collector) {
                 one.collector.clone()
@@ -57,12 +58,8 @@ fn sentence(one: &Provenance) -> String {
     }
 }
 
-/// Every account, those that are alike as one.
-fn taken(cost: &Cost) -> Vec<Provenance> {
-    taken_of(&cost.metrics)
-}
-
-fn taken_of(metrics: &[MetricCost]) -> Vec<Provenance> {
+/// The metrics grouped by how they were measured.
+fn by_method(metrics: &[MetricCost]) -> Vec<Provenance> {
     let mut all: Vec<Provenance> = Vec::new();
     for metric in metrics {
         let one = of(metric);
@@ -76,8 +73,8 @@ fn taken_of(metrics: &[MetricCost]) -> Vec<Provenance> {
                     (Some(known), Some(error)) => Some(known.max(error)),
                     (known, error) => known.or(error),
                 };
-                known.looks = known.looks.zip(one.looks).map(|(all, looks)| all + looks);
-                // One ring of looks serves several metrics: its losses are not added up.
+                known.samples = known.samples.zip(one.samples).map(|(all, more)| all + more);
+                // One ring of samples serves several metrics: its losses are not added up.
                 known.lost = known.lost.max(one.lost);
             }
             None => all.push(one),
@@ -86,7 +83,7 @@ fn taken_of(metrics: &[MetricCost]) -> Vec<Provenance> {
     all
 }
 
-/// What precedes what a metric of windows was scaled to.
+/// The words before the quantity to which a metric sampled in windows was scaled.
 const SCALED: &str = "; scaled to ";
 
 fn of(metric: &MetricCost) -> Provenance {
@@ -99,34 +96,34 @@ fn of(metric: &MetricCost) -> Provenance {
         (_, Some(detail)) => detail.clone(),
         (word, None) => word.to_owned(),
     };
-    // What is scaled differs from metric to metric; the windows in which all were taken do not.
+    // The scaling differs from metric to metric; the sampling windows do not.
     let (how, scaled) = match how.split_once(SCALED) {
         Some((how, scaled)) => (how.to_owned(), format!(" (scaled to {scaled})")),
         None => (how, String::new()),
     };
     Provenance {
-        metrics: vec![words(&metric.metric).to_owned() + &scaled + &beside(metric)],
+        metrics: vec![words(&metric.metric).to_owned() + &scaled + &compared_with_total(metric)],
         how,
         collector: collector.to_owned(),
         error,
-        looks: (metric.how == "sampled" && !is_derived(&metric.collector))
+        samples: (metric.how == "sampled" && !is_derived(&metric.collector))
             .then(|| metric.innermost.iter().map(|row| row.count).sum()),
         lost: metric.lost,
         split: metric.is_split(),
     }
 }
 
-/// A count that saw less than this share of what was sampled misses most of it: threads that ended.
+/// A total below this share of the sampled amount misses a part of it, such as threads that ended.
 const MISSES: f64 = 0.8;
 
-/// Ticks that say more than this much of what was looked at disagree with it.
+/// Totals by ticks above this multiple of the sampled amount disagree with it.
 const TICKS_AGREE: f64 = 1.1;
 
-/// What is known of such ticks: measured, see "Totals" in `docs/metering.md`.
+/// Why such ticks are too high: measured, see "Totals" in `docs/metering.md`.
 const TICKS_ERR: &str = "; where threads switch often, ticks put part of the kernel's time there";
 
-/// What another count says beside what was split: " (98.2 % of utime in /proc/PID/stat)".
-fn beside(metric: &MetricCost) -> String {
+/// The split amount compared with the total by another count: " (98.2 % of utime in /proc/PID/stat)".
+fn compared_with_total(metric: &MetricCost) -> String {
     let sum: u64 = metric.innermost.iter().map(|row| row.amount).sum();
     let Some(total) = metric.total.as_ref().filter(|total| total.amount > 0) else {
         return String::new();
@@ -134,25 +131,25 @@ fn beside(metric: &MetricCost) -> String {
     if !metric.is_split() || sum == 0 {
         return String::new();
     }
-    let seen = total.amount as f64 / sum as f64;
-    if seen < MISSES {
-        format!(" ({} counts only {} of it)", total.source, units::percent(seen))
+    let ratio = total.amount as f64 / sum as f64;
+    if ratio < MISSES {
+        format!(" ({} counts only {} of it)", total.source, units::percent(ratio))
     } else {
         let source = &total.source;
-        let doubt = if total_is_doubtful(metric, seen) { TICKS_ERR } else { "" };
-        format!(" ({} of {source}{doubt})", units::percent(1.0 / seen))
+        let doubt = if total_is_doubtful(metric, ratio) { TICKS_ERR } else { "" };
+        format!(" ({} of {source}{doubt})", units::percent(1.0 / ratio))
     }
 }
 
-/// True where ticks say so much more of a program's time than the looks that they likely are wrong.
-fn total_is_doubtful(metric: &MetricCost, seen: f64) -> bool {
+/// True if ticks count so much more of a program's time than the samples that they are likely wrong.
+fn total_is_doubtful(metric: &MetricCost, ratio: f64) -> bool {
     let by_ticks = metric.total.as_ref();
     let by_ticks = by_ticks.is_some_and(|total| total.source.starts_with("utime "));
-    metric.metric == Metric::CpuUser.name() && by_ticks && seen > TICKS_AGREE
+    metric.metric == Metric::CpuUser.name() && by_ticks && ratio > TICKS_AGREE
 }
 
-/// Metrics that no collector was asked for, in words.
-fn not_asked(cost: &Cost) -> Vec<&'static str> {
+/// The readable names of metrics that no collector was asked to measure.
+fn not_requested(cost: &Cost) -> Vec<&'static str> {
     let known = |name: &str| cost.metrics.iter().any(|one| one.metric == name);
     let missing = Metric::ALL.into_iter().map(Metric::name);
     missing.filter(|name| !known(name)).map(words).collect()
@@ -160,10 +157,10 @@ fn not_asked(cost: &Cost) -> Vec<&'static str> {
 
 #[cfg(test)]
 mod tests {
-    use super::{TICKS_ERR, beside, of, sentence, taken_of};
+    use super::{TICKS_ERR, by_method, compared_with_total, of, sentence};
     use syncline_record::{CostRow, CostTotal, MetricCost};
 
-    fn metric(name: &str, looked: u64, counted: u64, source: &str) -> MetricCost {
+    fn metric(name: &str, sampled: u64, counted: u64, source: &str) -> MetricCost {
         MetricCost {
             metric: name.to_owned(),
             unit: "ns".to_owned(),
@@ -180,7 +177,7 @@ mod tests {
             innermost: vec![CostRow {
                 threads: "client".to_owned(),
                 module: None,
-                amount: looked,
+                amount: sampled,
                 count: 1,
                 per_transaction: None,
                 share: None,
@@ -192,15 +189,16 @@ mod tests {
     }
 
     #[test]
-    fn ticks_that_say_much_more_than_the_looks_are_doubted() {
+    fn ticks_far_above_the_samples_are_marked_as_doubtful() {
         let utime = "utime in /proc/PID/stat, in ticks";
-        let said = |name, looked, source| beside(&metric(name, looked, 1_000, source));
-        assert_eq!(said("cpu_user", 950, utime), format!(" (95.0 % of {utime})"));
-        let doubted = said("cpu_user", 820, utime);
+        let text =
+            |name, sampled, source| compared_with_total(&metric(name, sampled, 1_000, source));
+        assert_eq!(text("cpu_user", 950, utime), format!(" (95.0 % of {utime})"));
+        let doubted = text("cpu_user", 820, utime);
         assert_eq!(doubted, format!(" (82.0 % of {utime}{TICKS_ERR})"));
-        assert!(!said("cpu_kernel", 820, utime).contains(TICKS_ERR));
-        assert!(!said("cpu_user", 820, "the JVM's own count").contains(TICKS_ERR));
-        assert!(said("cpu_user", 1_500, utime).contains("counts only"));
+        assert!(!text("cpu_kernel", 820, utime).contains(TICKS_ERR));
+        assert!(!text("cpu_user", 820, "the JVM's own count").contains(TICKS_ERR));
+        assert!(text("cpu_user", 1_500, utime).contains("counts only"));
     }
 
     /// 2.7 of the users' page: 60 lines repeated one sentence.
@@ -215,12 +213,12 @@ mod tests {
             detail: Some(format!("{windows}; scaled to {scaled}")),
             ..metric(name, 1_000, 0, "")
         };
-        let taken = taken_of(&[
+        let methods = by_method(&[
             by_bpf("off_cpu", "the length of all of it", "6.2"),
             by_bpf("system_calls", "the commits of all of it", "4.0"),
         ]);
-        let [one] = &taken[..] else {
-            panic!("{taken:?}");
+        let [one] = &methods[..] else {
+            panic!("{methods:?}");
         };
         let text = sentence(one);
         assert_eq!(text.matches("24 windows").count(), 1, "{text}");

@@ -1,19 +1,19 @@
-//! How well a metered run's samples know the shares of modules.
+//! The sampling error of the shares of modules in a profiled run.
 
 use super::CostChoice;
 use super::sheet::{Figure, Heading, Sheet};
 use syncline_record::Cost;
 use syncline_record::units;
 
-/// So many samples hold any share to ten points either way, 95 times of 100.
+/// With this many samples any share is known to ten points either way, with 95 % confidence.
 const ENOUGH: u64 = 100;
-/// The frequency that is recommended where samples are few.
+/// The frequency that is recommended if there are few samples.
 const OFTEN: u64 = 999;
-/// With more samples any share is within two points, which needs no advice.
+/// With more samples any share is known to two points, which needs no advice.
 const PLENTY: u64 = 2_500;
 
-/// Why shares of the processor time of the threads that are shown say little; none where they do, and
-/// where processor time was not sampled.
+/// Why there are too few samples of the shown threads for shares of processor time; `None` if there are
+/// enough, or if processor time was not sampled.
 pub(crate) fn too_few(cost: &Cost, choice: &CostChoice) -> Option<String> {
     let samples = samples(cost, choice)?;
     (samples < ENOUGH).then(|| {
@@ -26,10 +26,10 @@ pub(crate) fn too_few(cost: &Cost, choice: &CostChoice) -> Option<String> {
     })
 }
 
-/// The error of any share, once for all rows; none where [`too_few`] speaks.
+/// The error of any share, once for all rows; `None` if [`too_few`] returns a sentence.
 pub(crate) fn sampling_error(cost: &Cost, choice: &CostChoice) -> Option<String> {
     let samples = samples(cost, choice).filter(|samples| *samples >= ENOUGH)?;
-    // Half the width of the interval of a share of a half, the widest there is.
+    // Half the width of the interval of a share of one half, which is the widest.
     let points = 1.96 * 0.5 / (samples as f64).sqrt() * 100.0;
     let advice = if samples < PLENTY { format!("; {}", more(cost)) } else { String::new() };
     Some(format!(
@@ -38,18 +38,18 @@ pub(crate) fn sampling_error(cost: &Cost, choice: &CostChoice) -> Option<String>
     ))
 }
 
-/// Samples of the threads that are shown.
+/// The number of samples of the shown threads.
 fn samples(cost: &Cost, choice: &CostChoice) -> Option<u64> {
     let sheet = Sheet::of(cost, choice);
     let mut columns = sheet.headings.iter();
-    let column = columns.position(|heading| *heading == Heading::Looks)?;
+    let column = columns.position(|heading| *heading == Heading::Samples)?;
     match sheet.sum.cells[column] {
-        Figure::Looks(samples) => Some(samples),
+        Figure::Samples(samples) => Some(samples),
         _ => None,
     }
 }
 
-/// How to have more samples. The frequency stands first in how processor time was sampled.
+/// How to get more samples. `detail` of processor time starts with the frequency.
 fn more(cost: &Cost) -> String {
     let mut metrics = cost.metrics.iter().filter(|one| one.metric.starts_with("cpu_"));
     let frequency = metrics.find_map(|one| {

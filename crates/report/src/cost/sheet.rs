@@ -1,66 +1,65 @@
-//! The cost of a transaction as a table: a row a module, a column a metric or a reckoning of several.
+//! The cost of a transaction as a table: a row per module, a column per metric or combination of metrics.
 //!
-//! 1. Rows stand in the order of [`Module::ALL`]; a module without anything is left out, what belongs
-//!    to no module ("unknown") never is.
-//! 2. A cell is a figure, nothing (zero was counted), or not to be had, and never one in place of
-//!    another. A metric that nobody was asked for has no column; one that could not be split by module
-//!    has one if its sum is known.
-//! 3. Shares are of the threads that are shown, and add up to one. Waiting for a request is left out of
-//!    the shares of wall clock.
+//! 1. Rows are in the order of [`Module::ALL`]; a module without amounts is left out, the row of unknown code
+//!    never is.
+//! 2. A cell is a figure, zero, or not available, and the three are never confused. A metric that was not
+//!    requested has no column; a metric that could not be split by module has one if its sum is known.
+//! 3. Shares are of the shown threads, and add up to one. Waiting for a request is excluded from the shares
+//!    of wall clock time.
 
 use syncline_profile::{Module, View};
 use syncline_record::stats;
 use syncline_record::{Cost, CostRow, MetricCost};
 
-/// Whose rows are shown.
+/// The threads whose rows are shown.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum CostThreads {
-    /// Threads that serve clients, or run the client of a store in our process; all of them where no
-    /// thread is known to.
+    /// Threads that serve clients, or run the client of a store in this process; all threads if none is known
+    /// to.
     #[default]
     Serving,
-    /// Threads of one class; where stacks are looked at, also a pattern of their names.
+    /// Threads of one class; for a view of stacks also a pattern of their names.
     Class(String),
-    /// All.
+    /// All threads.
     All,
 }
 
 impl CostThreads {
-    /// Every class of threads, by its word in records.
+    /// Every class of threads, by its name in records.
     pub const CLASSES: [&str; 5] = CLASSES;
 }
 
-/// What is shown of a cost.
+/// The shown part of a cost.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CostChoice {
-    /// To whom stacks of several modules are charged.
+    /// The module to which a stack of several modules is charged.
     pub view: View,
-    /// Whose rows.
+    /// The threads whose rows are shown.
     pub threads: CostThreads,
 }
 
-/// What a cell holds.
+/// The content of a cell.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Figure {
-    /// Nanoseconds a transaction.
+    /// Nanoseconds per transaction.
     Time(f64),
-    /// Events or objects a transaction.
+    /// Events or objects per transaction.
     Count(f64),
-    /// Bytes a transaction.
+    /// Bytes per transaction.
     Bytes(f64),
     /// A part of the column.
     Share(f64),
-    /// Where the share lies with 95 % confidence.
+    /// The 95 % confidence interval of the share.
     Between(f64, f64),
-    /// Looks.
-    Looks(u64),
-    /// Left out on purpose: of the shares of wall clock, waiting for a request.
+    /// The number of samples.
+    Samples(u64),
+    /// Excluded: waiting for a request, from the shares of wall clock time.
     LeftOut,
-    /// Not to be had, or nothing that would make sense here.
+    /// Not available, or not meaningful in this row.
     None,
 }
 
-/// What a column holds.
+/// The content of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Heading {
     /// A metric by its name.
@@ -69,22 +68,22 @@ pub(crate) enum Heading {
     Share(&'static str),
     /// User and kernel CPU together.
     Cpu,
-    /// Their part of all; where one of them could not be split, the other's is a [`Heading::Share`].
+    /// Their part of all; if one of them could not be split, the other's is a [`Heading::Share`].
     CpuShare,
-    /// Where it lies.
+    /// The confidence interval of that part.
     CpuRange,
-    /// Part of wall clock.
+    /// The part of wall clock time.
     WallShare,
-    /// Looks at the processors.
-    Looks,
+    /// Samples of the processors.
+    Samples,
 }
 
 /// One row.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct SheetRow {
-    /// The module's heading, or what else the row is.
+    /// The module's heading, or the name of another row.
     pub(crate) name: String,
-    /// Its module; none of sums and of what belongs to none.
+    /// The module; `None` for sums and for unknown code.
     pub(crate) module: Option<Module>,
     /// In the order of the headings.
     pub(crate) cells: Vec<Figure>,
@@ -93,16 +92,16 @@ pub(crate) struct SheetRow {
 /// The table.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Sheet {
-    /// The threads that are shown, in words.
+    /// The shown threads, in words.
     pub(crate) threads: String,
     pub(crate) headings: Vec<Heading>,
-    /// Modules, and last what belongs to none.
+    /// Modules, and last the row of unknown code.
     pub(crate) modules: Vec<SheetRow>,
     /// Their sum.
     pub(crate) sum: SheetRow,
-    /// The sums of classes that are not shown.
+    /// The sums of the other classes.
     pub(crate) others: Vec<SheetRow>,
-    /// The whole store by other counts, where there are some.
+    /// The totals of the whole store by other counts, if there are any.
     pub(crate) whole: Option<SheetRow>,
 }
 
@@ -113,7 +112,7 @@ const TIMES: [Heading; 9] = [
     Heading::Cpu,
     Heading::CpuShare,
     Heading::CpuRange,
-    Heading::Looks,
+    Heading::Samples,
     Heading::Share(TAG),
     Heading::Metric(OFF),
     Heading::WallShare,
@@ -144,31 +143,31 @@ const SERVING: [&str; 2] = ["connection", "client"];
 pub(crate) const CLASSES: [&str; 5] = ["connection", "client", "background", "runtime", "unknown"];
 
 impl SheetRow {
-    /// True if a cell holds more than nothing.
+    /// True if a cell holds a figure above zero.
     pub(crate) fn holds_anything(&self) -> bool {
         self.cells.iter().any(|cell| match cell {
             Figure::Time(figure)
             | Figure::Count(figure)
             | Figure::Bytes(figure)
             | Figure::Share(figure) => *figure > 0.0,
-            Figure::Looks(looks) => *looks > 0,
+            Figure::Samples(samples) => *samples > 0,
             Figure::Between(..) | Figure::LeftOut | Figure::None => false,
         })
     }
 }
 
 impl Sheet {
-    /// The table of a cost, with every column that there is.
+    /// The table of a cost, with every available column.
     pub(crate) fn of(cost: &Cost, choice: &CostChoice) -> Sheet {
-        Sheet::made(cost, choice, None)
+        Sheet::build(cost, choice, None)
     }
 
-    /// The table with these columns and every module, whether there is anything in them or not.
+    /// The table with these columns and every module, whether they have figures or not.
     pub(crate) fn with(cost: &Cost, choice: &CostChoice, headings: &[Heading]) -> Sheet {
-        Sheet::made(cost, choice, Some(headings.to_vec()))
+        Sheet::build(cost, choice, Some(headings.to_vec()))
     }
 
-    fn made(cost: &Cost, choice: &CostChoice, headings: Option<Vec<Heading>>) -> Sheet {
+    fn build(cost: &Cost, choice: &CostChoice, headings: Option<Vec<Heading>>) -> Sheet {
         let present: Vec<&str> =
             CLASSES.into_iter().filter(|class| has_class(cost, choice.view, class)).collect();
         let shown = chosen(&present, &choice.threads);
@@ -233,7 +232,7 @@ fn threads_in_words(classes: &[&str]) -> String {
     }
 }
 
-/// Shares of threads that are not shown would not be of the same whole.
+/// Clears the shares of threads that are not shown, since those would be parts of another whole.
 fn without_shares(mut cells: Vec<Figure>, headings: &[Heading]) -> Vec<Figure> {
     for (cell, heading) in cells.iter_mut().zip(headings) {
         if matches!(
@@ -246,7 +245,7 @@ fn without_shares(mut cells: Vec<Figure>, headings: &[Heading]) -> Vec<Figure> {
     cells
 }
 
-/// What other counts say of the whole store; none if there are none.
+/// The totals of the whole store by other counts; `None` if there are none.
 fn whole(cost: &Cost, headings: &[Heading]) -> Option<SheetRow> {
     let total = |name: &str| {
         let mut all = cost.metrics.iter().filter(|one| one.metric == name);
@@ -283,18 +282,18 @@ fn figure(metric: &str, amount: Option<f64>) -> Figure {
     }
 }
 
-/// A cost as far as some classes of threads have it.
+/// The part of a cost that belongs to some classes of threads.
 struct Slice<'c> {
     cost: &'c Cost,
     view: View,
     classes: Vec<&'static str>,
 }
 
-/// One module, or what belongs to none; none is the sum of all.
+/// One module, or unknown code (`Some(None)`); `None` is the sum of all.
 type Line = Option<Option<Module>>;
 
 impl Slice<'_> {
-    /// Modules that have something, in their order, and last what belongs to none.
+    /// Modules that have amounts, in their order, and last the row of unknown code.
     fn modules(&self) -> Vec<Option<Module>> {
         let all = Module::ALL.into_iter().filter(|module| {
             let names = self.cost.metrics.iter();
@@ -312,7 +311,7 @@ impl Slice<'_> {
             Heading::Share(name) => split(name),
             Heading::Cpu => split(USER) && split(KERNEL),
             Heading::CpuShare => split(USER) || split(KERNEL),
-            Heading::CpuRange | Heading::Looks => self.sampled(USER) || self.sampled(KERNEL),
+            Heading::CpuRange | Heading::Samples => self.sampled(USER) || self.sampled(KERNEL),
             Heading::WallShare => !self.wall().is_empty(),
         });
         let times = times.map(|heading| match heading {
@@ -323,7 +322,7 @@ impl Slice<'_> {
         times.chain(events.map(Heading::Metric)).collect()
     }
 
-    /// The share of all processor time, or of the one kind that could be split.
+    /// The share of all processor time, or of user or kernel time if only that could be split.
     fn cpu_share(&self) -> Heading {
         match (self.split(USER), self.split(KERNEL)) {
             (Some(_), None) => Heading::Share(USER),
@@ -332,7 +331,7 @@ impl Slice<'_> {
         }
     }
 
-    /// True if it was split, or its sum at least is known.
+    /// True if it was split, or if at least its sum is known.
     fn has(&self, name: &str) -> bool {
         let mut all = self.cost.metrics.iter().filter(|one| one.metric == name);
         all.any(|one| one.is_split() || one.total.is_some())
@@ -346,8 +345,7 @@ impl Slice<'_> {
         self.cost.metric(name).filter(|metric| metric.is_split())
     }
 
-    /// The metrics that make up wall clock: itself where it was sampled as such, else time on the
-    /// processor and off it.
+    /// The metrics that make up wall clock time: itself if it was sampled, else on-CPU and off-CPU time.
     fn wall(&self) -> &'static [&'static str] {
         let all = |names: &[&str]| names.iter().all(|name| self.split(name).is_some());
         let choices: [&[&str]; 2] = [&[WALL], &[USER, KERNEL, OFF]];
@@ -372,19 +370,19 @@ impl Slice<'_> {
             Heading::CpuShare if self.cpu_share() != heading => Figure::None,
             Heading::CpuShare => self.share(cpu, line).map_or(Figure::None, Figure::Share),
             Heading::CpuRange => {
-                let (looks, all) = (self.share(cpu, line), self.looks(cpu, None));
-                let range = looks.and_then(|share| stats::share_range(share, all));
+                let (share, all) = (self.share(cpu, line), self.samples(cpu, None));
+                let range = share.and_then(|share| stats::share_range(share, all));
                 range
                     .filter(|_| line.is_some())
                     .map_or(Figure::None, |range| Figure::Between(range.least, range.most))
             }
             Heading::WallShare if line == Some(Some(Module::WaitingForRequest)) => Figure::LeftOut,
             Heading::WallShare => self.wall_share(line).map_or(Figure::None, Figure::Share),
-            Heading::Looks => Figure::Looks(self.looks(cpu, line)),
+            Heading::Samples => Figure::Samples(self.samples(cpu, line)),
         }
     }
 
-    /// The sum of what could be split of these metrics; none if nothing could.
+    /// The sum of those metrics that could be split; `None` if none could.
     fn amount(&self, names: &[&str], wanted: &dyn Fn(&CostRow) -> bool) -> Option<f64> {
         let split: Vec<&MetricCost> = names.iter().filter_map(|name| self.split(name)).collect();
         let rows = split.iter().flat_map(|metric| self.rows(metric));
@@ -410,7 +408,7 @@ impl Slice<'_> {
         )
     }
 
-    fn looks(&self, names: &[&str], line: Line) -> u64 {
+    fn samples(&self, names: &[&str], line: Line) -> u64 {
         let split = names.iter().filter_map(|name| self.split(name));
         let rows = split.flat_map(|metric| self.rows(metric));
         rows.filter(|row| is_of(row, line)).map(|row| row.count).sum()

@@ -1,24 +1,24 @@
-//! Axes: from what to what, linear or logarithmic, and where the ticks stand.
+//! Axes: range, linear or logarithmic scale, and ticks.
 
 use syncline_record::units;
 
 /// One axis of a chart.
 #[derive(Clone, Debug)]
 pub(super) struct Axis {
-    /// What it counts, with its unit.
+    /// The quantity, with its unit.
     pub(super) title: String,
     /// True if equal distances are equal ratios.
     pub(super) log: bool,
-    /// Least and most, in figures.
+    /// The range, in values.
     pub(super) least: f64,
     pub(super) most: f64,
-    /// Where figures stand.
+    /// The labelled values.
     pub(super) ticks: Vec<Tick>,
-    /// How a figure between ticks is written; places have names instead.
+    /// The text of a value between ticks; `None` for an axis of names.
     pub(super) show: Option<fn(f64) -> String>,
 }
 
-/// A figure on an axis.
+/// A labelled value on an axis.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Tick {
     pub(super) at: f64,
@@ -26,8 +26,8 @@ pub(super) struct Tick {
 }
 
 impl Axis {
-    /// A logarithmic axis that holds all values, with a tick at each decade, and at 2 and 5 where
-    /// decades are few. Values that are not above zero have no place on it.
+    /// A logarithmic axis that includes all values, with a tick at each decade, and at 2 and 5 if there are
+    /// few decades. Values that are not above zero are ignored.
     pub(super) fn log(title: &str, values: &[f64], show: fn(f64) -> String) -> Axis {
         let fit: Vec<f64> =
             values.iter().copied().filter(|value| value.is_finite() && *value > 0.0).collect();
@@ -37,7 +37,7 @@ impl Axis {
         } else {
             (least, fit.iter().copied().fold(0.0, f64::max))
         };
-        // Air, so that no mark touches the frame, and at least a third of a decade.
+        // A margin, so that no mark touches the frame, and at least a third of a decade.
         let (least, most) = (least / 1.25, (most * 1.25).max(least * 2.0));
         let wide = most / least > 300.0;
         let decades = (least.log10().floor() as i32)..=(most.log10().ceil() as i32);
@@ -50,7 +50,7 @@ impl Axis {
                 .collect()
         };
         let mut ticks = within(if wide { &[1.0] } else { &[1.0, 2.0, 5.0] });
-        // One figure on an axis says neither its direction nor its scale.
+        // A single label shows neither the direction nor the scale of an axis.
         if ticks.len() < 3 {
             ticks = within(&[1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0]);
         }
@@ -62,7 +62,7 @@ impl Axis {
         let mut axis = Axis::log(title, values, show);
         axis.ticks.clear();
         for at in values {
-            // Two figures at nearly the same place would lie over one another.
+            // The labels of two nearly equal values would overlap.
             if axis.ticks.iter().all(|tick| (tick.at / at).ln().abs() > 0.15) {
                 axis.ticks.push(Tick { at: *at, text: show(*at) });
             }
@@ -88,8 +88,8 @@ impl Axis {
         Axis { title: title.to_owned(), log: false, least: 0.0, most, ticks, show: Some(show) }
     }
 
-    /// An axis of named places 0, 1, 2 and so on, with half a place of air at both ends.
-    pub(super) fn places(title: &str, names: &[String]) -> Axis {
+    /// An axis of names at 0, 1, 2 and so on, with a margin of one half at both ends.
+    pub(super) fn names(title: &str, names: &[String]) -> Axis {
         let ticks = names.iter().zip(0_u32..);
         Axis {
             title: title.to_owned(),
@@ -101,8 +101,8 @@ impl Axis {
         }
     }
 
-    /// A figure in words: "8 clients", "p99".
-    pub(super) fn said(&self, value: f64) -> String {
+    /// A value as text: "8 clients", "p99".
+    pub(super) fn text(&self, value: f64) -> String {
         if let Some(show) = self.show {
             let text = format!("{} {}", show(value), self.title);
             return text.trim_end().to_owned();
@@ -112,25 +112,27 @@ impl Axis {
         tick.map_or_else(String::new, |tick| tick.text.clone())
     }
 
-    /// Where a figure lies, in the axis' own measure.
-    pub(super) fn place(&self, value: f64) -> f64 {
+    /// The position of a value: its logarithm on a logarithmic axis.
+    pub(super) fn position(&self, value: f64) -> f64 {
         if self.log { value.max(f64::MIN_POSITIVE).log10() } else { value }
     }
 }
 
-/// A time on an axis: whole decades without needless zeros.
+/// A time on an axis, without trailing zeros.
 pub(super) fn short_span(ns: f64) -> String {
     short(&units::span(ns))
 }
 
-/// A rate on an axis.
+/// A rate on an axis, without trailing zeros.
 pub(super) fn short_count(value: f64) -> String {
     short(&units::count(value))
 }
 
 /// "1.00k" as "1k", "100 us" as it is.
 fn short(text: &str) -> String {
-    let end = text.find(|sign: char| sign != '.' && !sign.is_ascii_digit()).unwrap_or(text.len());
+    let end = text
+        .find(|character: char| character != '.' && !character.is_ascii_digit())
+        .unwrap_or(text.len());
     let (number, unit) = text.split_at(end);
     if number.contains('.') {
         format!("{}{unit}", number.trim_end_matches('0').trim_end_matches('.'))
@@ -148,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn decades_where_wide_and_steps_where_narrow() {
+    fn wide_axes_have_decades_and_narrow_ones_steps() {
         let wide = Axis::log("rate", &[900.0, 2_000_000.0], short_count);
         assert_eq!(texts(&wide), ["1k", "10k", "100k", "1M"]);
         let narrow = Axis::log("time", &[80_000.0, 400_000.0], short_span);
@@ -178,7 +180,7 @@ mod tests {
     #[test]
     fn linear_ticks_are_round() {
         assert_eq!(texts(&Axis::linear("x", 9_300.0, short_count)), ["0", "2k", "4k", "6k", "8k"]);
-        let places = Axis::log_at("clients", &[1.0, 8.0, 64.0, 1_000.0], short_count);
-        assert_eq!(texts(&places), ["1", "8", "64", "1k"]);
+        let given = Axis::log_at("clients", &[1.0, 8.0, 64.0, 1_000.0], short_count);
+        assert_eq!(texts(&given), ["1", "8", "64", "1k"]);
     }
 }

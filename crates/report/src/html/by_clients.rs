@@ -1,4 +1,5 @@
-//! Commits per second by clients, a line for each store and setting, of runs that belong to no survey.
+//! Commits per second by number of clients, for runs that belong to no survey: a line for each store and
+//! setting.
 //!
 //! A vertical line at a point is the range of its repetitions. Both axes are logarithmic.
 
@@ -11,7 +12,7 @@ use std::collections::BTreeMap;
 use syncline_record::RunRecord;
 use syncline_record::units;
 
-/// The chart with its legend; nothing unless some store was run with several numbers of clients.
+/// The chart with its legend; empty unless a store was run with several numbers of clients.
 pub(super) fn figure(runs: &[&RunRecord]) -> Markup {
     let curves = curves(runs);
     html! {
@@ -29,7 +30,7 @@ pub(super) fn figure(runs: &[&RunRecord]) -> Markup {
     }
 }
 
-/// Whether some of these runs are a curve.
+/// True if some of these runs form a curve.
 pub(super) fn has_curve(runs: &[&RunRecord]) -> bool {
     !curves(runs).is_empty()
 }

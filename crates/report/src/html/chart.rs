@@ -1,7 +1,7 @@
 //! Draws a chart as SVG text: frame, ticks, grid, series with lines, marks, bars and ranges.
 //!
-//! Colours are stand-ins (`#A1000n` for series n, `#B10000` for the grid, `#B20000` for reference
-//! lines) that the page's style sheet replaces, so that one drawing fits light and dark.
+//! Colours are placeholders (`#A1000n` for series n, `#B10000` for the grid, `#B20000` for reference lines)
+//! that the page's style sheet replaces, so that one drawing works in light and dark mode.
 
 use super::axis::Axis;
 use plotters::coord::Shift;
@@ -9,32 +9,32 @@ use plotters::coord::ranged1d::{DefaultFormatting, KeyPointHint, Ranged};
 use plotters::prelude::*;
 use std::ops::Range;
 
-/// How many series have a colour and a mark of their own.
+/// The number of distinct colours and marks.
 pub(super) const STYLES: usize = 6;
 
 /// A chart to draw.
 #[derive(Clone, Debug)]
 pub(super) struct Chart {
-    /// What it shows, for those who cannot see it.
+    /// A description for screen readers.
     pub(super) title: String,
     pub(super) x: Axis,
     pub(super) y: Axis,
     pub(super) series: Vec<Series>,
-    /// Width and height in pixels of the drawing's own measure.
+    /// Width and height in units of the drawing.
     pub(super) size: (u32, u32),
-    /// Room for the figures of the y axis.
+    /// The width for the labels of the y axis.
     pub(super) left: u32,
-    /// Words beside the right edge, each at a figure of the y axis.
+    /// Texts at the right edge, each at a value of the y axis.
     pub(super) notes: Vec<(f64, String)>,
 }
 
 /// One series.
 #[derive(Clone, Debug)]
 pub(super) struct Series {
-    /// Which colour and mark.
+    /// The number of its colour and mark.
     pub(super) style: usize,
     pub(super) shape: Shape,
-    /// In figures, not yet in the axis' measure.
+    /// In values, not positions.
     pub(super) points: Vec<(f64, f64)>,
 }
 
@@ -53,7 +53,7 @@ pub(super) enum Shape {
     Thick,
     /// A thin line alone, for a range across a bar.
     Range,
-    /// A broad line from the first point to the last, which says its value.
+    /// A broad line from the first point to the last, whose title has its value.
     Bar,
 }
 
@@ -65,13 +65,13 @@ pub(super) fn draw(chart: &Chart) -> String {
     let mut text = String::new();
     let values = {
         let area = SVGBackend::with_string(&mut text, chart.size).into_drawing_area();
-        draw_on(chart, &area).expect("drawing into memory has nothing to fail on")
+        draw_on(chart, &area).expect("drawing into memory cannot fail")
     };
     let text = match text.rfind("</svg>") {
         Some(end) => format!("{}{values}{}", &text[..end], &text[end..]),
         None => text,
     };
-    // A drawing scales with the page and says what it is.
+    // The drawing scales with the page and has a label for screen readers.
     let (width, height) = chart.size;
     let opening = format!("<svg width=\"{width}\" height=\"{height}\" ");
     let title = escaped(&chart.title);
@@ -87,7 +87,7 @@ fn escaped(text: &str) -> String {
     text.replace('>', "&gt;").replace('"', "&quot;")
 }
 
-/// Draws, and returns a transparent target over each marked point whose `title` says its value.
+/// Draws, and returns a transparent circle over each marked point whose `title` has its value.
 fn draw_on(chart: &Chart, area: &Area<'_>) -> Result<String, Error> {
     let mut context = ChartBuilder::on(area)
         .margin_top(10)
@@ -97,9 +97,9 @@ fn draw_on(chart: &Chart, area: &Area<'_>) -> Result<String, Error> {
         .build_cartesian_2d(Scale::of(&chart.x), Scale::of(&chart.y))?;
     let text_of = |axis: &Axis| {
         let ticks: Vec<(f64, String)> =
-            axis.ticks.iter().map(|tick| (axis.place(tick.at), tick.text.clone())).collect();
-        move |place: &f64| {
-            let near = ticks.iter().find(|(at, _)| (at - place).abs() < 1e-9);
+            axis.ticks.iter().map(|tick| (axis.position(tick.at), tick.text.clone())).collect();
+        move |position: &f64| {
+            let near = ticks.iter().find(|(at, _)| (at - position).abs() < 1e-9);
             near.map_or_else(String::new, |(_, text)| text.clone())
         }
     };
@@ -120,8 +120,11 @@ fn draw_on(chart: &Chart, area: &Area<'_>) -> Result<String, Error> {
         .draw()?;
     for series in &chart.series {
         let color = color(series.style);
-        let points: Vec<(f64, f64)> =
-            series.points.iter().map(|(x, y)| (chart.x.place(*x), chart.y.place(*y))).collect();
+        let points: Vec<(f64, f64)> = series
+            .points
+            .iter()
+            .map(|(x, y)| (chart.x.position(*x), chart.y.position(*y)))
+            .collect();
         match series.shape {
             Shape::Reference => {
                 let line = REFERENCE.stroke_width(2);
@@ -143,29 +146,31 @@ fn draw_on(chart: &Chart, area: &Area<'_>) -> Result<String, Error> {
             Shape::Marks => {}
         }
         if matches!(series.shape, Shape::Marked | Shape::Marks) {
-            let points = series.points.iter().map(|(x, y)| (chart.x.place(*x), chart.y.place(*y)));
+            let points =
+                series.points.iter().map(|(x, y)| (chart.x.position(*x), chart.y.position(*y)));
             draw_marks(&mut context, series.style, points)?;
         }
     }
-    let with_values = |series: &'_ Series| match series.shape {
+    let first_with_value = |series: &'_ Series| match series.shape {
         Shape::Marked | Shape::Marks => 0,
         Shape::Bar => series.points.len().saturating_sub(1),
         Shape::Plain | Shape::Reference | Shape::Thick | Shape::Range => series.points.len(),
     };
     let mut values = String::new();
-    for (x, y) in chart.series.iter().flat_map(|series| &series.points[with_values(series)..]) {
-        let (left, top) = context.backend_coord(&(chart.x.place(*x), chart.y.place(*y)));
-        let said = format!("{}, {}", chart.x.said(*x), chart.y.said(*y));
+    for (x, y) in chart.series.iter().flat_map(|series| &series.points[first_with_value(series)..])
+    {
+        let (left, top) = context.backend_coord(&(chart.x.position(*x), chart.y.position(*y)));
+        let value = format!("{}, {}", chart.x.text(*x), chart.y.text(*y));
         values += &format!(
             "<circle class=\"value\" cx=\"{left}\" cy=\"{top}\" r=\"9\"><title>{}</title></circle>\n",
-            escaped(&said)
+            escaped(&value)
         );
     }
     let at_edge: Vec<(i32, &str)> = chart
         .notes
         .iter()
         .map(|(y, text)| {
-            let (_, pixel) = context.backend_coord(&(0.0, chart.y.place(*y)));
+            let (_, pixel) = context.backend_coord(&(0.0, chart.y.position(*y)));
             (pixel, text.as_str())
         })
         .collect();
@@ -177,7 +182,7 @@ fn draw_on(chart: &Chart, area: &Area<'_>) -> Result<String, Error> {
     Ok(values)
 }
 
-/// Notes from top to bottom, moved down where two would lie over one another.
+/// Notes from top to bottom, moved down where two would overlap.
 fn apart(mut notes: Vec<(i32, &str)>) -> Vec<(i32, &str)> {
     const HEIGHT: i32 = 17;
     notes.sort_by_key(|(pixel, _)| *pixel);
@@ -236,7 +241,7 @@ fn color(style: usize) -> RGBColor {
     RGBColor(0xA1, 0, (style % STYLES) as u8)
 }
 
-/// An axis in its own measure, with the grid at its ticks and nowhere else.
+/// An axis by positions, with grid lines only at its ticks.
 #[derive(Clone)]
 struct Scale {
     range: Range<f64>,
@@ -246,8 +251,8 @@ struct Scale {
 impl Scale {
     fn of(axis: &Axis) -> Scale {
         Scale {
-            range: axis.place(axis.least)..axis.place(axis.most),
-            ticks: axis.ticks.iter().map(|tick| axis.place(tick.at)).collect(),
+            range: axis.position(axis.least)..axis.position(axis.most),
+            ticks: axis.ticks.iter().map(|tick| axis.position(tick.at)).collect(),
         }
     }
 }
@@ -258,8 +263,8 @@ impl Ranged for Scale {
 
     fn map(&self, value: &f64, limit: (i32, i32)) -> i32 {
         let part = (value - self.range.start) / (self.range.end - self.range.start);
-        let place = f64::from(limit.0) + part * f64::from(limit.1 - limit.0);
-        place.round() as i32
+        let pixel = f64::from(limit.0) + part * f64::from(limit.1 - limit.0);
+        pixel.round() as i32
     }
 
     fn key_points<Hint: KeyPointHint>(&self, _hint: Hint) -> Vec<f64> {

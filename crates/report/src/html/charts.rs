@@ -1,4 +1,4 @@
-//! The charts of the page, each from records.
+//! The charts of surveys, runs and probes.
 
 use super::axis::{Axis, short_count, short_span};
 use super::chart::{Chart, Series, Shape, draw};
@@ -10,7 +10,7 @@ use syncline_record::{Cell, CellFigures, Latency, ProbeRecord, RunRecord};
 const WIDE: (u32, u32) = (920, 430);
 const SMALL: (u32, u32) = (460, 300);
 
-/// Commits per second by clients, against both lines; `None` if nothing was run.
+/// Commits per second by number of clients, with both sync rates; `None` if nothing was run.
 pub(super) fn throughput(survey: &Survey<'_>, stores: &Stores) -> Option<String> {
     let mut clients: Vec<f64> =
         survey.runs.iter().map(|run| run.head.plan.clients as f64).collect();
@@ -45,11 +45,11 @@ pub(super) fn throughput(survey: &Survey<'_>, stores: &Stores) -> Option<String>
     Some(draw(&Chart { title, x, y, series, size: WIDE, left: 78, notes }))
 }
 
-/// Percentiles of service time, a chart for each number of clients, with that number.
+/// Percentiles of service time: a chart for each number of clients.
 pub(super) fn percentiles(survey: &Survey<'_>, stores: &Stores) -> Vec<(u64, String)> {
     let times: Vec<f64> =
         survey.runs.iter().filter_map(|run| run.service_ns()).flat_map(heights).collect();
-    // One axis for all, so that charts can be held beside one another.
+    // One axis for all, so that the charts can be compared.
     let y = Axis::log("service time", &times, short_span);
     let names = ["p50", "p90", "p99", "p99.9", "max"].map(str::to_owned);
     let chart = |clients: u64, runs: &[&RunRecord]| {
@@ -62,7 +62,7 @@ pub(super) fn percentiles(survey: &Survey<'_>, stores: &Stores) -> Vec<(u64, Str
             .collect();
         draw(&Chart {
             title: format!("Percentiles of service time with {}", plural(clients, "client")),
-            x: Axis::places("", &names),
+            x: Axis::names("", &names),
             y: y.clone(),
             series,
             size: SMALL,
@@ -73,7 +73,7 @@ pub(super) fn percentiles(survey: &Survey<'_>, stores: &Stores) -> Vec<(u64, Str
     by_clients(survey).into_iter().map(|(clients, runs)| (clients, chart(clients, &runs))).collect()
 }
 
-/// Throughput over time, a chart for each number of clients; repetitions follow one another.
+/// Throughput over time: a chart for each number of clients; repetitions follow each other.
 pub(super) fn over_time(survey: &Survey<'_>, stores: &Stores) -> Vec<(u64, String)> {
     let chart = |clients: u64, runs: &[&RunRecord]| {
         let rates: Vec<f64> = runs
@@ -119,7 +119,7 @@ pub(super) fn run_percentiles(run: &RunRecord) -> Option<String> {
     let names = ["p50", "p90", "p99", "p99.9", "max"].map(str::to_owned);
     Some(draw(&Chart {
         title: "Percentiles of service time".to_owned(),
-        x: Axis::places("", &names),
+        x: Axis::names("", &names),
         y: Axis::log("service time", &times, short_span),
         series: vec![Series {
             style: 0,
@@ -132,15 +132,15 @@ pub(super) fn run_percentiles(run: &RunRecord) -> Option<String> {
     }))
 }
 
-/// The distributions of a probe: every method at 4 KiB, and the line's own method at every size, state
-/// and number outstanding. p50 to p99.9 as a bar, marks at p50, p99 and the slowest; `None` if none
-/// was measured. A full probe has hundreds of cells; all stand in the table.
+/// The distributions of a probe: every method at 4 KiB, and the sync line's method at every size and state,
+/// and at every number outstanding. A bar from p50 to p99.9, marks at p50, p99 and the slowest; `None` if
+/// none was measured. A full probe has hundreds of cells; the table has all of them.
 pub(super) fn distributions(probe: &ProbeRecord) -> Option<String> {
     let cells: Vec<(&Cell, &CellFigures)> = probe
         .body
         .cells
         .iter()
-        .filter(|cell| is_telling(cell, probe.body.sync_line.method.as_deref()))
+        .filter(|cell| is_in_chart(cell, probe.body.sync_line.method.as_deref()))
         .filter_map(|cell| Some((cell, cell.measured.as_ref()?)))
         .rev()
         .collect();
@@ -167,7 +167,7 @@ pub(super) fn distributions(probe: &ProbeRecord) -> Option<String> {
     Some(draw(&Chart {
         title: "How long one write with its sync took, by method, size and file state".to_owned(),
         x: Axis::log("time of one write with its sync", &times, short_span),
-        y: Axis::places("", &names),
+        y: Axis::names("", &names),
         series,
         size: (920, 80 + 25 * cells.len() as u32),
         left: 24 + 8 * longest as u32,
@@ -178,7 +178,7 @@ pub(super) fn distributions(probe: &ProbeRecord) -> Option<String> {
 /// The marks of p50, p99 and the slowest in the chart of distributions.
 pub(super) const DISTRIBUTION_STYLES: [usize; 3] = [0, 2, 3];
 
-/// The rate of the line's own cells over time, where there are enough windows to see a course.
+/// The rate of the sync line's own cells over time; `None` with too few windows for a curve.
 pub(super) fn line_over_time(probe: &ProbeRecord) -> Option<String> {
     const WINDOWS: usize = 8;
     let line = &probe.body.sync_line;
@@ -217,7 +217,7 @@ pub(super) fn line_over_time(probe: &ProbeRecord) -> Option<String> {
     }))
 }
 
-fn is_telling(cell: &Cell, line_method: Option<&str>) -> bool {
+fn is_in_chart(cell: &Cell, line_method: Option<&str>) -> bool {
     let plain = cell.write_bytes == 4_096 && cell.file_state == "overwrite";
     let own = line_method == Some(cell.method.as_str());
     (plain && (own || cell.outstanding == 1)) || (own && cell.outstanding == 1)
@@ -242,7 +242,7 @@ fn heights(times: &Latency) -> [f64; 5] {
     [times.p50, times.p90, times.p99, times.p999, times.max].map(|ns| ns as f64)
 }
 
-/// One series a repetition, so that no line joins what was not measured together.
+/// One series per repetition, so that no line joins two repetitions.
 fn time_series(run: &RunRecord, style: usize) -> Vec<Series> {
     let mut series: Vec<Series> = Vec::new();
     let (mut repetition, mut begin, mut end) = (0, 0.0, 0.0);

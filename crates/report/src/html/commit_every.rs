@@ -1,4 +1,4 @@
-//! The curve of the article of 2008: inserts a second over inserts a commit, a line a store.
+//! The curve of the article of 2008: inserts per second by inserts per commit, a line for each store.
 
 use super::axis::{Axis, short_count};
 use super::chart::{Chart, Series, Shape, draw, mark};
@@ -9,23 +9,22 @@ use syncline_record::RunRecord;
 use syncline_record::units;
 use syncline_record::units::plural;
 
-/// One line: what is the same in its runs, and inserts a commit with inserts a second.
+/// One line: its name, and pairs of inserts per commit and inserts per second.
 type Curve = (String, Vec<(f64, f64)>);
 
-/// The chart with its legend; nothing unless some store was run with several numbers of inserts a
-/// commit.
+/// The chart with its legend; empty unless a store was run with several numbers of inserts per commit.
 pub(super) fn figure(runs: &[&RunRecord]) -> Markup {
     let curves = curves(runs);
     html! {
         @if !curves.is_empty() {
-            h2 { "Inserts a second over inserts a commit" }
+            h2 { "Inserts per second by inserts per commit" }
             figure {
                 ul.legend { @for (style, (name, _)) in curves.iter().enumerate() {
                     li { (PreEscaped(mark(style))) (name) }
                 } }
                 (PreEscaped(chart(&curves)))
-                figcaption { "Both axes are logarithmic. Commits a second are inserts a second over "
-                    "inserts a commit." }
+                figcaption { "Both axes are logarithmic. Commits per second are inserts per second "
+                    "divided by inserts per commit." }
             }
         }
     }
@@ -64,8 +63,8 @@ fn chart(curves: &[Curve]) -> String {
         points: points.clone(),
     });
     draw(&Chart {
-        title: "Inserts per second by inserts a commit".to_owned(),
-        x: Axis::log_at("inserts a commit", &each, units::count),
+        title: "Inserts per second by inserts per commit".to_owned(),
+        x: Axis::log_at("inserts per commit", &each, units::count),
         y: Axis::log("inserts per second", &rates, short_count),
         series: series.collect(),
         size: (920, 430),

@@ -1,10 +1,10 @@
-//! The page of a comparison: the ratio of each figure on one logarithmic axis, and the table in the words
-//! of the terminal.
+//! The page of a comparison: the ratio of each figure on one logarithmic axis, and the same table as in the
+//! terminal.
 //!
-//! 1. Each row is a strip as wide as its column, with positions in percent of the width, so that letters keep
-//!    their size on a narrow screen and in print.
-//! 2. A verdict is a mark of its own and a word beside it; no meaning hangs on colour.
-//! 3. Records that were refused have no strips: the page says why they are not comparable.
+//! 1. Each row is a strip as wide as its column, with positions in percent of the width, so that text keeps
+//!    its size on a narrow screen and in print.
+//! 2. Each verdict has its own mark and a word next to it; no meaning depends on colour.
+//! 3. If the records are not comparable, the page has the reason instead of strips.
 
 use super::page;
 use crate::Error;
@@ -14,11 +14,11 @@ use maud::{Markup, html};
 use syncline_record::Record;
 use syncline_record::units;
 
-/// The page of two records and what was found of them; of a refusal it shows the reason.
-pub fn comparison(records: [&Record; 2], found: &Result<Comparison, Error>) -> String {
+/// The page of two records and their comparison, or the reason why they are not comparable.
+pub fn comparison(records: [&Record; 2], result: &Result<Comparison, Error>) -> String {
     let ids = records.map(|record| record.identity().id.clone());
     let title = format!("Syncline: {} compared with {}", ids[1], ids[0]);
-    let titles = match found {
+    let titles = match result {
         Ok(compared) => compared.titles.clone(),
         Err(_) => records.map(titled),
     };
@@ -28,7 +28,7 @@ pub fn comparison(records: [&Record; 2], found: &Result<Comparison, Error>) -> S
                 tr { td.text { b { (side) } } td.text { (name) } }
             }
         } }
-        @match found {
+        @match result {
             Ok(compared) => (compared_part(compared)),
             Err(why) => p.verdict.fails { b { "No comparison" } ": " (why) },
         }
@@ -37,7 +37,7 @@ pub fn comparison(records: [&Record; 2], found: &Result<Comparison, Error>) -> S
         &title,
         &records.map(Record::clone),
         &body,
-        "A is the record to compare with, B the one that is judged.",
+        "A is the baseline, B the record that is judged.",
     )
 }
 
@@ -46,8 +46,10 @@ fn titled(record: &Record) -> String {
     match record {
         Record::Run(run) => format!("{} ({id})", run.title()),
         Record::Probe(probe) => format!("{} ({id})", probe.body.directory),
-        Record::Observation(seen) => format!("{}, observed ({id})", seen.body.target.name),
-        Record::Verification(verified) => format!("{} ({id})", verified.title()),
+        Record::Observation(observation) => {
+            format!("{}, observed ({id})", observation.body.target.name)
+        }
+        Record::Verification(verification) => format!("{} ({id})", verification.title()),
     }
 }
 
@@ -60,37 +62,37 @@ fn compared_part(compared: &Comparison) -> Markup {
         (forest(compared))
         h2 { "Every figure" }
         div.scroll tabindex="0" { table {
-            thead { tr { @for (place, column) in COMPARED.iter().enumerate() {
-                th.text[is_text(place)] { (column) }
+            thead { tr { @for (index, column) in COMPARED.iter().enumerate() {
+                th.text[is_text(index)] { (column) }
             } } }
             tbody { @for row in compared_rows(compared) { tr {
-                @for (place, cell) in compared_cells(row).iter().enumerate() {
-                    td.text[is_text(place)] { (cell) }
+                @for (index, cell) in compared_cells(row).iter().enumerate() {
+                    td.text[is_text(index)] { (cell) }
                 }
             } } }
         } }
     }
 }
 
-/// The first column and the last are words.
-fn is_text(place: usize) -> bool {
-    place == 0 || place + 1 == COMPARED.len()
+/// True for the first and the last column, which hold words.
+fn is_text(column: usize) -> bool {
+    column == 0 || column + 1 == COMPARED.len()
 }
 
-/// Where ratios lie on the axis, in parts of its width.
+/// Maps ratios to positions on the axis, in parts of its width.
 struct Scale {
     least: f64,
     most: f64,
 }
 
-/// Ratios that may stand on an axis.
+/// Ratios that may be ticks.
 const TICKS: [f64; 15] =
     [0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 0.8, 0.9, 1.0, 1.1, 1.25, 2.0, 5.0, 10.0, 100.0];
-/// How near one another ticks may stand, in parts of the width.
+/// The least distance between ticks, in parts of the width.
 const TICKS_APART: f64 = 0.12;
 
 impl Scale {
-    /// Holds all ratios, and 1 in the middle.
+    /// A scale that includes all ratios, with 1 in the middle.
     fn of(rows: &[&Row]) -> Scale {
         let ends = rows.iter().flat_map(|row| {
             let ratio = row.ratio();
@@ -102,12 +104,12 @@ impl Scale {
             .filter(|end| end.is_finite() && *end > 0.0)
             .map(|end| end.ln().abs())
             .fold(0.1_f64, f64::max);
-        // Air, so that no mark is cut at the edge.
+        // A margin, so that no mark is cut at the edge.
         let widest = (widest * 1.15).exp();
         Scale { least: 1.0 / widest, most: widest }
     }
 
-    /// In percent of the width, within it.
+    /// The position in percent of the width, limited to it.
     fn at(&self, ratio: f64) -> String {
         format!("{:.2}%", self.part(ratio) * 100.0)
     }
@@ -117,7 +119,7 @@ impl Scale {
         ((ratio / self.least).ln() / (self.most / self.least).ln()).clamp(0.0, 1.0)
     }
 
-    /// 1 always, and as many others as have place.
+    /// The ticks: 1, and as many others as fit.
     fn ticks(&self) -> Vec<f64> {
         let mut ticks = vec![1.0];
         for tick in TICKS {
@@ -131,7 +133,7 @@ impl Scale {
     }
 }
 
-/// The ratios; nothing where no figure has one.
+/// The chart of ratios; empty if no figure has one.
 fn forest(compared: &Comparison) -> Markup {
     let rows: Vec<&Row> = compared_rows(compared).filter(|row| row.ratio().is_some()).collect();
     if rows.is_empty() {
@@ -139,7 +141,7 @@ fn forest(compared: &Comparison) -> Markup {
     }
     let scale = Scale::of(&rows);
     html! {
-        h2 { "B beside A" }
+        h2 { "B compared with A" }
         figure {
             ul.legend {
                 @for (verdict, words) in legend(&rows) {
@@ -162,7 +164,7 @@ fn forest(compared: &Comparison) -> Markup {
     }
 }
 
-/// The verdicts that are there, each once, with all words that they have here.
+/// The verdicts of the rows, each once, with all words used for it.
 fn legend(rows: &[&Row]) -> Vec<(Verdict, String)> {
     let mut found: Vec<(Verdict, Vec<&str>)> = Vec::new();
     for row in rows {
@@ -207,7 +209,7 @@ fn strip(row: &Row, scale: &Scale) -> Markup {
         div.name { (name) }
         svg.strip role="img" aria-label=(values) {
             title { (values) }
-            // What the pointer meets where nothing is drawn.
+            // Catches the pointer where nothing is drawn.
             rect.value x="0" y="0" width="100%" height="100%" {}
             @if let Some(least) = row.least_effect {
                 @let (from, to) = (scale.part(1.0 - least), scale.part(1.0 + least));
@@ -222,7 +224,7 @@ fn strip(row: &Row, scale: &Scale) -> Markup {
             }
             svg.point x=(scale.at(spread.median)) y="50%" { (mark(row.verdict)) }
         }
-        div.said { b { (ratio) } " " (verdict) }
+        div.result { b { (ratio) } " " (verdict) }
     } }
 }
 
@@ -242,7 +244,7 @@ mod tests {
     use super::Scale;
 
     #[test]
-    fn one_stands_in_the_middle_and_ticks_do_not_crowd() {
+    fn one_is_in_the_middle_and_ticks_are_apart() {
         for most in [1.05_f64, 1.3, 4.0, 90.0] {
             let scale = Scale { least: 1.0 / most, most };
             assert!((scale.part(1.0) - 0.5).abs() < 1e-9);

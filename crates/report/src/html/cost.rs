@@ -1,4 +1,4 @@
-//! A metered run's part of the page: the cost by module, a drawing of its stacks, how long waits took.
+//! A profiled run's part of the page: the cost by module, a flame graph, the durations of waits.
 
 use super::{flame, waits};
 use crate::cost::{
@@ -8,7 +8,7 @@ use maud::{Markup, html};
 use syncline_profile::View;
 use syncline_record::{Cost, RunRecord, Stacks};
 
-/// The part; nothing of a run that was not metered.
+/// The part; empty for a run that was not profiled.
 pub(super) fn part(run: &RunRecord, stacks: Option<&Stacks>) -> Markup {
     let Some(cost) = &run.end.cost else {
         return html! {};
@@ -47,7 +47,7 @@ fn table(cost: &Cost, choice: &CostChoice) -> Markup {
     }
 }
 
-/// A row; a module's with its colour in the drawing of stacks.
+/// A row; a module's row has the module's colour in the flame graph.
 fn line(row: &SheetRow, coloured: bool) -> Markup {
     html! {
         tr.sum[row.name == "sum"] {

@@ -7,7 +7,7 @@ use maud::{Markup, html};
 use syncline_record::units;
 use syncline_record::{Fact, ProbeRecord, Record, RunRecord};
 
-/// What lies under the directory, each fact with who says it.
+/// The layers under the directory, each fact with its source.
 pub(super) fn device(probe: &ProbeRecord) -> Markup {
     let device = &probe.body.device;
     html! {
@@ -49,18 +49,18 @@ fn fact_row(fact: &Fact) -> Markup {
     }
 }
 
-/// What speaks against the figures; nothing if there is nothing.
+/// The warnings of a survey; empty if there are none.
 pub(super) fn warnings(survey: &Survey<'_>) -> Markup {
     html! {
-        @for complaint in survey_warnings(survey) {
-            p.warning.fails[complaint.fails] title=(complaint.runs.join("\n")) {
-                b { (complaint.about()) } ": " (complaint.sentence)
+        @for warning in survey_warnings(survey) {
+            p.warning.fails[warning.fails] title=(warning.runs.join("\n")) {
+                b { (warning.about()) } ": " (warning.sentence)
             }
         }
     }
 }
 
-/// Every record as the terminal shows it, folded in.
+/// Every record as the terminal shows it, collapsed.
 pub(super) fn records(records: &[Record]) -> Markup {
     let runs: Vec<&RunRecord> = records.iter().filter_map(Record::as_run).collect();
     html! {
@@ -77,8 +77,8 @@ pub(super) fn records(records: &[Record]) -> Markup {
                     (match record {
                         Record::Run(run) => table::run(run),
                         Record::Probe(probe) => table::probe(probe, Detail::Wide),
-                        Record::Observation(seen) => table::observation(seen),
-                        Record::Verification(verified) => table::verification(verified),
+                        Record::Observation(observation) => table::observation(observation),
+                        Record::Verification(verification) => table::verification(verification),
                     })
                 }
             }

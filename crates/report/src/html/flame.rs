@@ -1,12 +1,12 @@
-//! Stacks of processor time as a drawing: a rectangle a function, as wide as the time it and all it
-//! calls took, callers below what they call, coloured by module.
+//! Flame graph of processor time: one rectangle per function, as wide as the time of the function and its
+//! callees, callers below callees, coloured by module.
 //!
-//! 1. A frame that belongs to its caller has its caller's colour.
-//! 2. What is narrower than could be seen is left out, and the space stays free: no width is a lie.
-//! 3. Names stand in the rectangles as far as they fit; the whole name, module and share stand in the
-//!    title that shows when one points at it.
+//! 1. A frame that is charged to its caller has its caller's colour.
+//! 2. Rectangles too narrow to see are left out and their space stays blank, so that all widths are true.
+//! 3. Names are cut to their rectangles; the title that shows under the pointer has the whole name, module
+//!    and share.
 
-use crate::cost::{CostThreads, Whose, named};
+use crate::cost::{CostThreads, ThreadFilter, named};
 use maud::{Markup, html};
 use std::collections::BTreeMap;
 use syncline_profile::Module;
@@ -15,25 +15,25 @@ use syncline_record::Stacks;
 use syncline_record::class_word;
 use syncline_record::units;
 
-/// As wide as the page's own text, so that letters are as large as they say.
+/// The width of the page's text, so that font sizes are true.
 const WIDTH: f64 = 932.0;
 const ROW: f64 = 18.0;
-/// What a letter takes in the drawing's own measure, a little more than it is wide.
+/// The width of a letter in units of the drawing, rounded up.
 const LETTER: f64 = 6.6;
-/// Narrower rectangles are not drawn.
+/// The least width of a rectangle that is drawn.
 const NARROWEST: f64 = 0.7;
-/// Stacks are not drawn higher.
+/// The most frames of a stack that are drawn.
 const HIGHEST: usize = 120;
 
-/// A function in one place of the tree.
+/// A function with one chain of callers.
 #[derive(Default)]
 struct Node {
     weight: u64,
-    looks: u64,
+    samples: u64,
     children: BTreeMap<Key, Node>,
 }
 
-/// What tells functions apart.
+/// The identity of a function.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
 struct Key {
     function: String,
@@ -42,7 +42,7 @@ struct Key {
     kernel: bool,
 }
 
-/// A rectangle.
+/// The rectangle of a node.
 struct FramePosition<'n> {
     key: &'n Key,
     node: &'n Node,
@@ -51,32 +51,32 @@ struct FramePosition<'n> {
     row: usize,
 }
 
-/// The drawing with its legend; nothing where no processor time was seen.
+/// The flame graph with its legend; empty without samples of processor time.
 pub(super) fn figure(stacks: &Stacks) -> Markup {
     let (root, threads) = tree(stacks);
     if root.weight == 0 {
         return html! {};
     }
-    let mut places = Vec::new();
-    place(&root, 0.0, WIDTH, 0, &mut places);
-    let rows = places.iter().map(|place| place.row + 1).max().unwrap_or(1);
+    let mut frames = Vec::new();
+    lay_out(&root, 0.0, WIDTH, 0, &mut frames);
+    let rows = frames.iter().map(|frame| frame.row + 1).max().unwrap_or(1);
     let height = rows as f64 * ROW;
     let modules = Module::ALL.into_iter().map(Some).chain([None]);
-    let seen = |module: &Option<Module>| places.iter().any(|place| place.key.module == *module);
+    let is_drawn = |module: &Option<Module>| frames.iter().any(|frame| frame.key.module == *module);
     html! {
         h3 { "Processor time by stack" }
         figure {
-            ul.legend { @for module in modules.filter(seen) {
+            ul.legend { @for module in modules.filter(is_drawn) {
                 li { span class={ "swatch " (colour(module)) } {} (heading(module)) }
             } li { span.swatch.kernel {} "kernel" } }
             div.scroll tabindex="0" {
                 svg.flame viewBox={ "0 0 " (WIDTH) " " (height) } role="img"
                     aria-label="Functions by processor time, callers below what they call" {
-                    @for place in &places { (rectangle(place, &root, height)) }
+                    @for frame in &frames { (rectangle(frame, &root, height)) }
                 }
             }
             figcaption { "Each rectangle is as wide as the processor time of its function and all that it "
-                "calls; callers are below. " (threads) "; " (root.looks) " samples. "
+                "calls; callers are below. " (threads) "; " (root.samples) " samples. "
                 "Point at one for its name." }
         }
     }
@@ -84,8 +84,8 @@ pub(super) fn figure(stacks: &Stacks) -> Markup {
 
 /// The class of a module's colour in the style sheet.
 pub(super) fn colour(module: Option<Module>) -> String {
-    let place = module.and_then(|module| Module::ALL.iter().position(|one| *one == module));
-    place.map_or_else(|| "m-unknown".to_owned(), |place| format!("m{place}"))
+    let number = module.and_then(|module| Module::ALL.iter().position(|one| *one == module));
+    number.map_or_else(|| "m-unknown".to_owned(), |number| format!("m{number}"))
 }
 
 fn heading(module: Option<Module>) -> &'static str {
@@ -94,14 +94,15 @@ fn heading(module: Option<Module>) -> &'static str {
 
 /// The stacks of the threads that serve clients, from the outermost frame inwards.
 fn tree(stacks: &Stacks) -> (Node, String) {
-    let seen = ChargedProfile::new(&stacks.profile, &stacks.map, View::Innermost);
-    // The default choice is no pattern, so nothing can be wrong with it.
-    let whose = Whose::of(&CostThreads::Serving, &seen).unwrap_or(Whose::Classes(Vec::new()));
+    let profile = ChargedProfile::new(&stacks.profile, &stacks.map, View::Innermost);
+    // The default choice is not a pattern, so it cannot fail.
+    let filter = ThreadFilter::of(&CostThreads::Serving, &profile)
+        .unwrap_or(ThreadFilter::Classes(Vec::new()));
     let mut root = Node::default();
     let mut classes: Vec<&str> = Vec::new();
-    for sample in seen.samples() {
+    for sample in profile.samples() {
         let cpu = matches!(sample.metric, Metric::CpuUser | Metric::CpuKernel);
-        if !cpu || !whose.holds(&sample) {
+        if !cpu || !filter.holds(&sample) {
             continue;
         }
         let class = class_word(sample.class);
@@ -109,7 +110,7 @@ fn tree(stacks: &Stacks) -> (Node, String) {
             classes.push(class);
         }
         root.weight += sample.weight;
-        root.looks += sample.count;
+        root.samples += sample.count;
         let mut node = &mut root;
         let mut owner = None;
         for (frame, module) in sample.frames().rev().take(HIGHEST) {
@@ -118,51 +119,52 @@ fn tree(stacks: &Stacks) -> (Node, String) {
             let key = Key { function, object, module: owner, kernel: frame.space == Space::Kernel };
             node = node.children.entry(key).or_default();
             node.weight += sample.weight;
-            node.looks += sample.count;
+            node.samples += sample.count;
         }
     }
     (root, format!("Threads of class {}", classes.join(", ")))
 }
 
-fn place<'n>(
+/// Adds the rectangles of a node's callees, and of theirs.
+fn lay_out<'n>(
     node: &'n Node,
     left: f64,
     width: f64,
     row: usize,
-    places: &mut Vec<FramePosition<'n>>,
+    frames: &mut Vec<FramePosition<'n>>,
 ) {
     let mut left = left;
     for (key, child) in &node.children {
         let own = child.weight as f64 / node.weight.max(1) as f64 * width;
         if own >= NARROWEST {
-            places.push(FramePosition { key, node: child, left, width: own, row });
-            place(child, left, own, row + 1, places);
+            frames.push(FramePosition { key, node: child, left, width: own, row });
+            lay_out(child, left, own, row + 1, frames);
         }
         left += own;
     }
 }
 
-fn rectangle(place: &FramePosition<'_>, root: &Node, height: f64) -> Markup {
-    let top = height - (place.row + 1) as f64 * ROW;
-    let share = units::percent(place.node.weight as f64 / root.weight as f64);
-    let fit = ((place.width - 6.0) / LETTER).max(0.0) as usize;
-    let label = label(&place.key.function, fit);
+fn rectangle(frame: &FramePosition<'_>, root: &Node, height: f64) -> Markup {
+    let top = height - (frame.row + 1) as f64 * ROW;
+    let share = units::percent(frame.node.weight as f64 / root.weight as f64);
+    let fit = ((frame.width - 6.0) / LETTER).max(0.0) as usize;
+    let label = label(&frame.key.function, fit);
     let number = |figure: f64| format!("{figure:.1}");
-    let kernel = if place.key.kernel { " kernel" } else { "" };
+    let kernel = if frame.key.kernel { " kernel" } else { "" };
     html! {
         g {
-            title { (place.key.function) " (" (place.key.object) "), " (heading(place.key.module)) ": "
-                (share) ", " (place.node.looks) " samples" }
-            rect class={ (colour(place.key.module)) (kernel) } x=(number(place.left)) y=(number(top))
-                width=(number((place.width - 0.5).max(0.2))) height=(number(ROW - 1.0)) {}
+            title { (frame.key.function) " (" (frame.key.object) "), " (heading(frame.key.module)) ": "
+                (share) ", " (frame.node.samples) " samples" }
+            rect class={ (colour(frame.key.module)) (kernel) } x=(number(frame.left)) y=(number(top))
+                width=(number((frame.width - 0.5).max(0.2))) height=(number(ROW - 1.0)) {}
             @if !label.is_empty() {
-                text x=(number(place.left + 3.0)) y=(number(top + ROW - 5.5)) { (label) }
+                text x=(number(frame.left + 3.0)) y=(number(top + ROW - 5.5)) { (label) }
             }
         }
     }
 }
 
-/// As much of a name as fits; nothing where less than three letters would.
+/// A name cut to `fit` letters; empty if fewer than two letters and the dots would fit.
 fn label(name: &str, fit: usize) -> String {
     if name.chars().count() <= fit {
         name.to_owned()
@@ -180,7 +182,7 @@ mod tests {
     use syncline_profile::Module;
 
     #[test]
-    fn names_are_cut_to_their_room() {
+    fn names_are_cut_to_their_width() {
         assert_eq!(label("heap_update", 20), "heap_update");
         assert_eq!(label("heap_update", 8), "heap_u..");
         assert_eq!(label("heap_update", 3), "");

@@ -1,10 +1,9 @@
-//! An observation's part of the page: what was counted and by whom, the store's counters, its settings and
-//! its
+//! An observation's part of the page: figures with their sources, the store's counters, settings and
 //! replicas.
 //!
 //! 1. Every value passes through `maud`, which escapes it: names and settings come from a server that others
 //!    run.
-//! 2. A value that is not known says so, with its reason in the column beside it.
+//! 2. A value that is not known is shown as unknown, with the reason in the next column.
 
 use crate::bucket_quantile::quantiles;
 use crate::table::with_units;
@@ -12,7 +11,7 @@ use maud::{Markup, html};
 use syncline_record::units;
 use syncline_record::{Counted, ObservationBody, ObservationRecord, Setting};
 
-/// What an observation found.
+/// The part of one observation.
 pub(super) fn part(record: &ObservationRecord) -> Markup {
     let body = &record.body;
     let log = body.target.log_directory.as_deref();
@@ -29,7 +28,7 @@ pub(super) fn part(record: &ObservationRecord) -> Markup {
                 (fact("disk under the log", body.device.name.as_deref().unwrap_or(units::UNKNOWN),
                     body.device.reason.as_deref().unwrap_or("")))
                 @if let Some(why) = &body.target.disk_drops_syncs {
-                    (fact("disk keeps what is synced", "no", why))
+                    (fact("disk keeps synced data", "no", why))
                 }
                 (fact("disk sync rate, one at a time", &units::or_unknown(body.sync_line.line_1, units::rate),
                     body.sync_line.reason.as_deref().unwrap_or("")))
@@ -53,7 +52,7 @@ fn figures(body: &ObservationBody) -> Markup {
         fact(name, &units::or_unknown(counted.value, show), &counted.source)
     };
     let reads = match body.commits_hold_reads {
-        Some(true) => "transactions that only read are among them",
+        Some(true) => "includes transactions that only read",
         _ => "",
     };
     html! {

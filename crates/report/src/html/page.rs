@@ -18,16 +18,17 @@ use syncline_record::{
 
 const STYLE: &str = include_str!("style.css");
 
-/// The report of any records: a part a directory that was probed, then runs that belong to none.
-/// Metered runs are drawn with their stacks, as far as those are at hand.
+/// The report of any records: a part for each probed directory, then the other runs. Profiled runs have a
+/// flame graph if their stacks are in `stacks`.
 pub fn report(records: &[Record], stacks: &[Stacks]) -> String {
     let surveys = Survey::all(records);
     let loose: Vec<&RunRecord> =
         records.iter().filter_map(Record::as_run).filter(|run| !held(&surveys, run)).collect();
-    let seen: Vec<&ObservationRecord> = records.iter().filter_map(Record::as_observation).collect();
-    let verified: Vec<&VerificationRecord> =
+    let observations: Vec<&ObservationRecord> =
+        records.iter().filter_map(Record::as_observation).collect();
+    let verifications: Vec<&VerificationRecord> =
         records.iter().filter_map(Record::as_verification).collect();
-    let title = match (title(&surveys, &loose, &seen), &*verified) {
+    let title = match (title(&surveys, &loose, &observations), &*verifications) {
         (Some(title), _) => title,
         (None, []) => "Syncline: no records".to_owned(),
         (None, [one]) => format!("Syncline verification: {}", one.title()),
@@ -49,13 +50,13 @@ pub fn report(records: &[Record], stacks: &[Stacks]) -> String {
             (other_runs(&loose)) (by_clients::figure(&loose)) (side_by_side::figures(&loose)) (commit_every::figure(&loose))
             @for run in &loose { (run_section::part(run, &sweep_title::title(run, &loose))) }
         }
-        @for record in &seen {
+        @for record in &observations {
             @if records.len() > 1 {
                 h2.part { "Observed " (record.body.target.name) " " code { (record.identity.id) } }
             }
             (observation::part(record))
         }
-        @for one in &verified { (verification::part(one)) }
+        @for one in &verifications { (verification::part(one)) }
         @for run in records.iter().filter_map(Record::as_run) {
             (cost::part(run, stacks.iter().find(|one| one.id == run.identity.id)))
         }
@@ -68,7 +69,7 @@ pub fn report(records: &[Record], stacks: &[Stacks]) -> String {
     )
 }
 
-/// A page of that title: its part, then every record, folded and embedded. `note` ends it.
+/// A page with that title: its body, then every record, collapsed and embedded. `note` ends it.
 pub(super) fn whole(title: &str, records: &[Record], body: &Markup, note: &str) -> String {
     let page = html! {
         (DOCTYPE)
@@ -104,11 +105,11 @@ pub(super) fn whole(title: &str, records: &[Record], body: &Markup, note: &str) 
 fn title(
     surveys: &[Survey<'_>],
     loose: &[&RunRecord],
-    seen: &[&ObservationRecord],
+    observations: &[&ObservationRecord],
 ) -> Option<String> {
-    Some(match (surveys, loose, seen) {
+    Some(match (surveys, loose, observations) {
         ([], [], [one]) => format!("Syncline: observed {}", one.body.target.name),
-        ([], [], [_, ..]) => format!("Syncline: {} observations", seen.len()),
+        ([], [], [_, ..]) => format!("Syncline: {} observations", observations.len()),
         ([], [], []) => return None,
         ([], [one], _) => format!("Syncline: {}", one.title()),
         ([], several, _) => format!("Syncline: {} runs", several.len()),
@@ -116,7 +117,7 @@ fn title(
             format!("Syncline probe: {}", one.probe.body.directory)
         }
         ([one], _, _) => format!("Syncline survey: {}", one.probe.body.directory),
-        (several, _, _) => format!("Syncline: {} probes and what ran beside them", several.len()),
+        (several, _, _) => format!("Syncline: {} probes with their runs", several.len()),
     })
 }
 
@@ -124,13 +125,13 @@ fn held(surveys: &[Survey<'_>], run: &RunRecord) -> bool {
     surveys.iter().any(|survey| survey.runs.iter().any(|known| std::ptr::eq(*known, run)))
 }
 
-/// When, by which version, on which machine.
+/// The time, program version and machine of a record.
 fn origin(record: &Record) -> String {
     let machine = match record {
         Record::Run(run) => &run.head.machine,
         Record::Probe(probe) => &probe.body.machine,
-        Record::Observation(seen) => &seen.body.machine,
-        Record::Verification(verified) => &verified.body.machine,
+        Record::Observation(observation) => &observation.body.machine,
+        Record::Verification(verification) => &verification.body.machine,
     };
     let identity = record.identity();
     let when = identity.started.replace('T', " ").replace('Z', " UTC");
@@ -183,7 +184,7 @@ fn card(name: &str, figure: &str, about: &str) -> Markup {
     html! { div.card { div.name { (name) } div.figure { (figure) } div.about { (about) } } }
 }
 
-/// A drawing as wide as the page, which scrolls where its letters would become too small to read.
+/// A drawing as wide as the page; it scrolls where its text would become too small to read.
 fn wide(chart: &str) -> Markup {
     html! { div.scroll tabindex="0" { (PreEscaped(chart)) } }
 }
@@ -206,7 +207,7 @@ fn multiples(heading: &str, stores: &Stores, charts: &[(u64, String)]) -> Markup
 fn probe(probe: &ProbeRecord) -> Markup {
     html! {
         @if let Some(chart) = charts::distributions(probe) {
-            h2 { "What one sync takes here" }
+            h2 { "Time of one sync" }
             figure {
                 ul.legend {
                     @for (style, name) in DISTRIBUTION_STYLES.into_iter().zip(["p50", "p99", "max"]) {
@@ -215,7 +216,7 @@ fn probe(probe: &ProbeRecord) -> Markup {
                     li { span.bar {} "from p50 to p99.9" }
                 }
                 (wide(&chart))
-                figcaption { "One sync outstanding unless said otherwise; " (probe.body.label) "." }
+                figcaption { "One sync outstanding unless noted otherwise; " (probe.body.label) "." }
             }
         }
         @if let Some(chart) = charts::line_over_time(probe) {
@@ -229,8 +230,8 @@ fn probe(probe: &ProbeRecord) -> Markup {
             p.verdict { b { (verdict.word) } ": " (verdict.subject) ": " (verdict.reason)
                 @if let Some(remedy) = &verdict.remedy { pre { (remedy) } } }
         }
-        @let said = &probe.body.device.sentences;
-        @for note in probe.body.notes.iter().filter(|note| !said.contains(note)) {
+        @let printed = &probe.body.device.sentences;
+        @for note in probe.body.notes.iter().filter(|note| !printed.contains(note)) {
             p.note { (note) }
         }
         @if let Some(reason) = &probe.body.cut_short { p.warning { "cut short: " (reason) } }
@@ -257,7 +258,7 @@ fn other_runs(runs: &[&RunRecord]) -> Markup {
     }
 }
 
-/// The records as JSON that cannot end the element it stands in.
+/// The records as JSON that cannot end the element around it.
 fn embedded(records: &[Record]) -> String {
     json(records).replace('<', "\\u003c")
 }

@@ -1,4 +1,4 @@
-//! A run that belongs to no survey: its charts, its bottleneck, what was checked, what may spoil it.
+//! A run that belongs to no survey: its charts, bottleneck, checks and warnings.
 
 use super::charts;
 use maud::{Markup, PreEscaped, html};

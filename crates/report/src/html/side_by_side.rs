@@ -1,8 +1,7 @@
-//! Commits per second of runs side by side: stores, or the values of a swept option, a bar for each run.
+//! Commits per second of several runs: stores, or the values of a swept option, with a bar for each run.
 //!
-//! Bars begin at zero. A thin line across the end of a bar is the range of its repetitions. Runs that
-//! differ in
-//! their number of clients are a curve instead (`by_clients`).
+//! Bars begin at zero. A thin line across the end of a bar is the range of its repetitions. Runs that differ
+//! in their number of clients are a curve instead (`by_clients`).
 
 use super::axis::{Axis, short_count};
 use super::chart::{Chart, STYLES, Series, Shape, draw};
@@ -12,7 +11,7 @@ use maud::{Markup, PreEscaped, html};
 use std::collections::BTreeMap;
 use syncline_record::RunRecord;
 
-/// A chart for each workload of which there are several runs and no curve.
+/// A chart for each workload with several runs and no curve.
 pub(super) fn figures(runs: &[&RunRecord]) -> Markup {
     let mut workloads: BTreeMap<&str, Vec<&RunRecord>> = BTreeMap::new();
     for run in runs {
@@ -59,7 +58,7 @@ fn chart(runs: &[&RunRecord]) -> String {
     draw(&Chart {
         title: "Commits per second of each run".to_owned(),
         x: Axis::linear("commits per second", most * 1.05, short_count),
-        y: Axis::places("", &titles),
+        y: Axis::names("", &titles),
         series,
         size: (920, 80 + 32 * rows.len() as u32),
         left: (24 + 8 * longest.unwrap_or(0) as u32).min(500),

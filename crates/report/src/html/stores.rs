@@ -1,4 +1,4 @@
-//! Which store has which colour and mark, the same in every chart of the page.
+//! The colour and mark of each store, the same in every chart of the page.
 
 use super::chart::{STYLES, mark};
 use crate::survey::Survey;
@@ -23,12 +23,12 @@ impl Stores {
         Stores { names }
     }
 
-    /// The style of a run's store. Beyond the styles there are, they repeat; the table tells all.
+    /// The style of a run's store. With more stores than styles, styles repeat; the table has all values.
     pub(super) fn style(&self, run: &RunRecord) -> usize {
         self.names.iter().position(|known| *known == name(run)).unwrap_or(0) % STYLES
     }
 
-    /// Marks and names, and dashes for the lines if they are drawn.
+    /// The legend: marks and names, and the dash of the sync rates if they are drawn.
     pub(super) fn legend(&self, with_lines: bool) -> Markup {
         html! {
             ul.legend {
@@ -36,7 +36,7 @@ impl Stores {
                     li { (PreEscaped(mark(style))) (name) }
                 }
                 @if with_lines {
-                    li { span.dash {} "what the directory can sync" }
+                    li { span.dash {} "the disk's sync rate" }
                 }
             }
         }

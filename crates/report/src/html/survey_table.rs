@@ -7,7 +7,7 @@ use syncline_record::{Latency, RunRecord, place_on_line};
 
 const COLUMNS: usize = 9;
 
-/// One body of rows a store, each with what its durability rests on.
+/// One group of rows per store, with its durability and evidence.
 pub(super) fn table(survey: &Survey<'_>) -> Markup {
     html! {
         div.scroll tabindex="0" { table {
@@ -26,11 +26,11 @@ fn body(group: &Group<'_>, survey: &Survey<'_>) -> Markup {
     html! {
         tbody {
             tr.group { th colspan=(COLUMNS) { (heading(group)) } }
-            @for rung in &group.rungs {
-                @match rung.outcome {
+            @for step in &group.steps {
+                @match step.outcome {
                     StepOutcome::Ran(run) => (row(run, survey)),
                     StepOutcome::NotRun(reason) => tr.notrun {
-                        td { (rung.clients) }
+                        td { (step.clients) }
                         td.text colspan=(COLUMNS - 1) { "not run: " (reason) }
                     },
                 }

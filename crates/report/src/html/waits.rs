@@ -1,4 +1,4 @@
-//! How long threads were off the processor, wait by wait: a bar for each power of two.
+//! The durations of single waits off the processor: a bar for each power of two.
 
 use maud::{Markup, html};
 use syncline_record::Cost;
@@ -6,13 +6,13 @@ use syncline_record::units;
 
 const HEIGHT: f64 = 170.0;
 const BAR: f64 = 34.0;
-/// Room for half a figure beside the first bar.
+/// Space for half a label left of the first bar.
 const LEFT: f64 = 24.0;
-/// Above the bars, for figures; below them, for times.
+/// Space above the bars for counts, and below them for times.
 const ABOVE: f64 = 20.0;
 const BELOW: f64 = 24.0;
 
-/// The drawing; nothing where nobody saw single waits.
+/// The chart; empty if waits were not timed one by one.
 pub(super) fn figure(cost: &Cost) -> Markup {
     let lengths = cost
         .metric("off_cpu")
@@ -33,10 +33,10 @@ pub(super) fn figure(cost: &Cost) -> Markup {
             svg.waits viewBox={ "0 0 " (number(width)) " " (number(ABOVE + HEIGHT + BELOW)) }
                 style={ "width:" (number(width)) "px" } role="img"
                 aria-label="Number of waits by their length, in powers of two" {
-                @for (place, count) in bars.iter().enumerate() {
-                    @let from = 2_f64.powi((first + place) as i32);
+                @for (index, count) in bars.iter().enumerate() {
+                    @let from = 2_f64.powi((first + index) as i32);
                     @let height = *count as f64 / most as f64 * HEIGHT;
-                    @let x = LEFT + BAR * place as f64;
+                    @let x = LEFT + BAR * index as f64;
                     g {
                         title { (units::span(from)) " to " (units::span(from * 2.0)) ": " (count)
                             " waits, " (units::percent(*count as f64 / all as f64)) }
@@ -47,7 +47,7 @@ pub(super) fn figure(cost: &Cost) -> Markup {
                                 y=(number(ABOVE + HEIGHT - height - 5.0)) {
                                 (units::count(*count as f64)) }
                         }
-                        @if place % 2 == 0 {
+                        @if index % 2 == 0 {
                             text.small text-anchor="middle" x=(number(x + 2.0))
                                 y=(number(ABOVE + HEIGHT + 16.0)) { (edge(from)) }
                         }
@@ -56,7 +56,7 @@ pub(super) fn figure(cost: &Cost) -> Markup {
             }
         }
         figcaption { "Waits of all threads of the store by their length; each bar begins at the time below "
-            "it and ends at twice that. Waiting for a request is among them." } }
+            "it and ends at twice that. Waiting for a request is included." } }
     }
 }
 

@@ -17,8 +17,8 @@ pub(crate) struct Bigdata {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct ConcurrentTx {
-    /// Transactions that were handed in.
-    #[cfg_attr(not(test), expect(dead_code, reason = "the test holds the counts to it"))]
+    /// Submitted transactions.
+    #[cfg_attr(not(test), expect(dead_code, reason = "only the test compares the counts with it"))]
     pub(crate) transactions: u64,
     pub(crate) rows: Vec<ConcurrentTxRow>,
 }
@@ -29,17 +29,17 @@ pub(crate) struct ConcurrentTx {
 pub(crate) struct ConcurrentTxRow {
     pub(crate) mode: String,
     pub(crate) clients: u64,
-    /// As printed: aborted ones are in it.
+    /// As printed, aborted ones included.
     pub(crate) ncommitted: u64,
     pub(crate) naborted: u64,
     pub(crate) nfailed: u64,
     pub(crate) nuncommitted: u64,
     pub(crate) ms: u64,
-    /// As printed: whole transactions a second, aborted ones in it.
+    /// As printed: whole transactions per second, aborted ones included.
     pub(crate) printed_tps: u64,
     /// Corrected: (ncommitted - naborted) / s.
     pub(crate) commits_per_s: f64,
-    /// Of a hundred printed as committed, the aborted ones.
+    /// Aborted ones in percent of those printed as committed.
     pub(crate) aborted_percent: f64,
 }
 
@@ -47,8 +47,8 @@ pub(crate) struct ConcurrentTxRow {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Mrow {
-    /// Tasks that were handed in.
-    #[cfg_attr(not(test), expect(dead_code, reason = "the test holds the counts to it"))]
+    /// Submitted tasks.
+    #[cfg_attr(not(test), expect(dead_code, reason = "only the test compares the counts with it"))]
     pub(crate) tasks: u64,
     /// Record reads of a task.
     pub(crate) reads_per_task: u64,
@@ -64,9 +64,9 @@ pub(crate) struct MrowRow {
     pub(crate) ncancelled: u64,
     pub(crate) nerr: u64,
     pub(crate) ms: u64,
-    /// As printed: tasks a second.
+    /// As printed: tasks per second.
     pub(crate) printed_reads_per_s: u64,
-    /// Records the writer had written at the end, those before the clock started included.
+    /// Records written at the end, including those before the clock started.
     pub(crate) nwritten: u64,
 }
 
@@ -94,7 +94,7 @@ mod tests {
         }
     }
 
-    /// Printed rates were cut to whole numbers.
+    /// Printed rates were truncated to whole numbers.
     #[test]
     fn printed_and_corrected_rates_follow_from_the_counts() {
         for row in &bigdata().concurrent_tx.rows {

@@ -4,7 +4,7 @@ use super::source::{Source, parsed};
 use serde::Deserialize;
 use std::sync::LazyLock;
 
-/// Everything that the page printed and that a store's record can stand beside.
+/// The page's figures that a store's record can be compared with.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Derby {
@@ -16,25 +16,25 @@ pub(crate) struct Derby {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct DerbyLoad {
-    /// Our workload of the same rules.
+    /// Syncline's workload with the same rules.
     pub(crate) load: String,
     pub(crate) clients: u64,
     pub(crate) modules: Vec<DerbyModule>,
-    /// What collecting garbage took, by how the JVM ran.
+    /// The cost of garbage collection by kind of JVM.
     pub(crate) garbage: Vec<DerbyGarbage>,
 }
 
-/// One module, per transaction; what the page does not give is none.
+/// One module, per transaction; a figure that the page does not give is `None`.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct DerbyModule {
-    /// The page's word.
+    /// The page's name for it.
     pub(crate) name: String,
-    /// Our module of the same work, by its name in records.
+    /// Syncline's module for the same work, by its name in records.
     pub(crate) module: String,
-    /// Of a hundred of all CPU time, system and user.
+    /// Percent of all CPU time, system and user.
     pub(crate) cpu_percent: Option<f64>,
-    /// Of a hundred of all wall clock time.
+    /// Percent of all wall clock time.
     pub(crate) wall_percent: Option<f64>,
     /// Bytes allocated.
     pub(crate) bytes: Option<f64>,
@@ -45,9 +45,9 @@ pub(crate) struct DerbyModule {
     pub(crate) involuntary_switches: Option<f64>,
     /// Times a thread waited for a monitor.
     pub(crate) contentions: Option<f64>,
-    /// Times a thread left its processor to wait, for whatever.
+    /// Times a thread left its processor to wait, for any reason.
     pub(crate) sleeps: Option<f64>,
-    /// Writes to disks that were waited for, and others; the page has them of update alone.
+    /// Writes to disks that were waited for, and others; the page has them for update alone.
     pub(crate) sync_writes: Option<f64>,
     pub(crate) async_writes: Option<f64>,
 }
@@ -56,9 +56,9 @@ pub(crate) struct DerbyModule {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct DerbyGarbage {
-    /// The page's word for it.
+    /// The page's name for the JVM.
     pub(crate) machine: String,
-    /// Of a hundred of all CPU time.
+    /// Percent of all CPU time.
     pub(crate) cpu_percent: f64,
 }
 
@@ -70,7 +70,7 @@ pub(crate) fn derby() -> &'static Derby {
 }
 
 impl DerbyLoad {
-    /// The sum over all modules that have the figure; none if no module has.
+    /// The sum over all modules that have the figure; `None` if no module has it.
     pub(crate) fn sum(&self, of: impl Fn(&DerbyModule) -> Option<f64>) -> Option<f64> {
         self.modules.iter().filter_map(of).reduce(|one, other| one + other)
     }
@@ -94,19 +94,19 @@ mod tests {
         }
     }
 
-    fn is_ours(module: &str) -> bool {
+    fn is_module(module: &str) -> bool {
         Module::ALL.iter().any(|one| one.name() == module)
     }
 
     #[test]
-    fn every_module_is_one_of_ours() {
+    fn every_module_is_one_of_synclines() {
         for module in derby().loads.iter().flat_map(|load| &load.modules) {
-            assert!(is_ours(&module.module), "{module:?}");
+            assert!(is_module(&module.module), "{module:?}");
             assert!(module.bytes.is_some() == module.objects.is_some(), "{module:?}");
         }
     }
 
-    /// 0.30 synchronous writes a transaction with 20 clients: a mean group of 3.3 commits.
+    /// 0.30 synchronous writes per transaction with 20 clients: a mean group of 3.3 commits.
     #[test]
     fn updates_shared_their_syncs() {
         let update = derby().loads.iter().find(|load| load.load == "update");
@@ -116,7 +116,7 @@ mod tests {
         assert_eq!(update.clients, 20);
     }
 
-    /// The page's own slip, said among the known errors.
+    /// The page's own error, listed among the known errors.
     #[test]
     fn only_the_join_allocates_objects_smaller_than_any() {
         let too_small: Vec<(&str, &str)> = derby()

@@ -4,18 +4,18 @@ use super::source::{Source, parsed};
 use serde::Deserialize;
 use std::sync::LazyLock;
 
-/// Everything that the article printed.
+/// The figures of the article.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct FromDual {
     pub(crate) source: Source,
     pub(crate) estimates: Vec<FromDualEstimate>,
-    #[cfg_attr(not(test), expect(dead_code, reason = "the test holds the rate to it"))]
+    #[cfg_attr(not(test), expect(dead_code, reason = "only the test compares the rate with it"))]
     pub(crate) writetest: FromDualWrites,
     pub(crate) commit_every: CommitEvery,
 }
 
-/// One answer to how many transactions a second the disk can do.
+/// One answer to how many transactions per second the disk can do.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct FromDualEstimate {
@@ -29,7 +29,7 @@ pub(crate) struct FromDualEstimate {
 /// The run of the log writer.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-#[cfg_attr(not(test), expect(dead_code, reason = "the test holds the rate to it"))]
+#[cfg_attr(not(test), expect(dead_code, reason = "only the test compares the rate with it"))]
 pub(crate) struct FromDualWrites {
     pub(crate) writes: f64,
     pub(crate) seconds: f64,
@@ -40,7 +40,7 @@ pub(crate) struct FromDualWrites {
 #[serde(deny_unknown_fields)]
 pub(crate) struct CommitEvery {
     pub(crate) inserts: u64,
-    /// Inserts a commit at which the figure was taken.
+    /// Inserts per commit of that figure.
     pub(crate) published_at: u64,
     pub(crate) per_s: f64,
 }
@@ -66,7 +66,7 @@ mod tests {
     }
 
     #[test]
-    fn named_rows_agree_with_what_they_were_made_of() {
+    fn named_rows_agree_with_their_inputs() {
         let file = from_dual();
         let rate = |name: &str| {
             let found = file.estimates.iter().find(|one| one.name == name);

@@ -4,7 +4,7 @@ use super::source::{Source, parsed};
 use serde::Deserialize;
 use std::sync::LazyLock;
 
-/// Everything that was published.
+/// The published figures by mix.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct K2 {
@@ -22,13 +22,13 @@ pub(crate) struct K2Mix {
     pub(crate) metrics: Vec<K2Metric>,
 }
 
-/// What was asked of the store.
+/// The load.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "snake_case")]
 pub(crate) enum K2Load {
     /// Weights of the five transactions.
     Tpcc { payment: f64, order_status: f64, delivery: f64, new_order: f64, stock_level: f64 },
-    /// Weights of two operations, and the distribution of keys by our word.
+    /// Weights of two operations, and Syncline's name for the distribution of keys.
     Ycsb { read: f64, update: f64, distribution: String },
 }
 
@@ -36,20 +36,20 @@ pub(crate) enum K2Load {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct K2Metric {
-    /// Our name for it.
+    /// Syncline's name for it.
     pub(crate) metric: String,
     pub(crate) columns: Vec<K2Column>,
 }
 
-/// One cell of the source's table; what it does not give is none.
+/// One cell of the source's table; a figure that it does not give is `None`.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct K2Column {
     /// The column's date.
     pub(crate) when: String,
-    /// How many a second.
+    /// The rate per second.
     pub(crate) per_s: Option<f64>,
-    /// Less than so many a second, where no more is said.
+    /// An upper bound of the rate, if the source gives only that.
     pub(crate) below_per_s: Option<f64>,
     /// Percentiles 50, 90, 99 and 99.9 in microseconds.
     pub(crate) us: Option<[f64; 4]>,
@@ -63,7 +63,7 @@ pub(crate) fn k2() -> &'static K2 {
 }
 
 impl K2Mix {
-    /// The columns of a metric; none where it was not published.
+    /// The columns of a metric; empty if it was not published.
     pub(crate) fn columns(&self, metric: &str) -> &[K2Column] {
         let found = self.metrics.iter().find(|one| one.metric == metric);
         found.map_or(&[], |one| &one.columns)
@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn percentiles_rise_and_every_column_says_something() {
+    fn percentiles_rise_and_every_column_has_a_figure() {
         for mix in &k2().mixes {
             for column in mix.metrics.iter().flat_map(|metric| &metric.columns) {
                 let rises = |us: [f64; 4]| us.is_sorted() && us[0] > 0.0;
@@ -108,20 +108,20 @@ mod tests {
         }
     }
 
-    /// Each try of a transaction takes one timestamp, so timestamps - transactions = aborts, as far as
-    /// the printed digits tell.
+    /// Each attempt of a transaction takes one timestamp, so timestamps - transactions = aborts, within the
+    /// printed digits.
     #[test]
     fn timestamps_are_transactions_and_aborts() {
         for mix in k2().mixes.iter().filter(|mix| mix.mix.starts_with("TPC-C")) {
             for when in ["2022/01/30", "2022/03/16", "2022/04/18", "2022/10/27"] {
-                let tries = rate(mix, "transactions", when) + rate(mix, "aborts", when);
+                let attempts = rate(mix, "transactions", when) + rate(mix, "aborts", when);
                 let timestamps = rate(mix, "timestamp", when);
-                assert!((timestamps / tries - 1.0).abs() < 0.02, "{} {when}", mix.mix);
+                assert!((timestamps / attempts - 1.0).abs() < 0.02, "{} {when}", mix.mix);
             }
         }
     }
 
-    /// One operation a transaction: reads and writes have the shares of the mix where keys are even.
+    /// One operation per transaction: reads and writes have the shares of the mix if keys are uniform.
     #[test]
     fn operations_of_ycsb_have_the_shares_of_the_mix() {
         for mix in &k2().mixes {
@@ -146,7 +146,7 @@ mod tests {
             .map(|mix| mix.mix.as_str())
             .collect();
         assert_eq!(repeated, ["TPC-C {43,4,4,45,4}"]);
-        let said = k2().source.known_errors.iter();
-        assert!(said.clone().any(|one| one.contains("flush latency of TPC-C {43,4,4,45,4}")));
+        let mut errors = k2().source.known_errors.iter();
+        assert!(errors.any(|one| one.contains("flush latency of TPC-C {43,4,4,45,4}")));
     }
 }

@@ -4,7 +4,7 @@ use super::source::{Source, parsed};
 use serde::Deserialize;
 use std::sync::LazyLock;
 
-/// Everything that the mail printed.
+/// The figures of the mail.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Mail {
@@ -13,15 +13,18 @@ pub(crate) struct Mail {
     pub(crate) writetest: Vec<MailWrites>,
 }
 
-/// A disk and what stores committed on it.
+/// A disk and the commits of stores on it.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct MailDisk {
     pub(crate) name: String,
-    /// Turns a minute.
-    #[cfg_attr(not(test), expect(dead_code, reason = "the test holds the ceiling to it"))]
+    /// Revolutions per minute.
+    #[cfg_attr(
+        not(test),
+        expect(dead_code, reason = "only the test compares the ceiling with it")
+    )]
     pub(crate) rpm: f64,
-    /// Turns a second, as the mail states them: the most syncs of one place.
+    /// Revolutions per second, as the mail states them: the most syncs of one block.
     pub(crate) ceiling_per_s: f64,
     pub(crate) commits: Vec<MailCommits>,
 }
@@ -40,16 +43,16 @@ pub(crate) struct MailCommits {
 pub(crate) struct MailWrites {
     pub(crate) what: String,
     pub(crate) rpm: f64,
-    /// None where the mail printed no finite figure.
+    /// `None` if the mail printed no finite figure.
     pub(crate) per_s: Option<f64>,
-    /// True where the mail says "about", "over" or the like.
+    /// True if the mail printed "about", "over" or the like.
     #[serde(default)]
     pub(crate) about: bool,
-    /// Writes, where it says how many.
-    #[cfg_attr(not(test), expect(dead_code, reason = "the test holds the rate to it"))]
+    /// The number of writes, if the mail gives it.
+    #[cfg_attr(not(test), expect(dead_code, reason = "only the test compares the rate with it"))]
     pub(crate) writes: Option<f64>,
-    /// Seconds they took, where it says so.
-    #[cfg_attr(not(test), expect(dead_code, reason = "the test holds the rate to it"))]
+    /// The seconds that they took, if the mail gives them.
+    #[cfg_attr(not(test), expect(dead_code, reason = "only the test compares the rate with it"))]
     pub(crate) seconds: Option<f64>,
 }
 
@@ -65,7 +68,7 @@ mod tests {
     use super::mail2002;
 
     #[test]
-    fn ceilings_are_turns_a_second() {
+    fn ceilings_are_revolutions_per_second() {
         mail2002().source.assert_whole();
         for disk in &mail2002().disks {
             assert!((disk.rpm / 60.0 - disk.ceiling_per_s).abs() < 1e-9);
@@ -74,19 +77,19 @@ mod tests {
     }
 
     #[test]
-    fn rates_of_the_log_writer_are_writes_a_second() {
-        let mut held = 0;
+    fn rates_of_the_log_writer_are_writes_per_second() {
+        let mut compared = 0;
         for row in &mail2002().writetest {
             let Some((writes, seconds)) = row.writes.zip(row.seconds) else {
                 assert!(row.about, "{row:?}");
                 continue;
             };
-            held += 1;
+            compared += 1;
             match row.per_s {
                 Some(per_s) => assert!((writes / seconds / per_s - 1.0).abs() < 1e-3, "{row:?}"),
                 None => assert!(seconds == 0.0, "{row:?}"),
             }
         }
-        assert_eq!(held, 6);
+        assert_eq!(compared, 6);
     }
 }

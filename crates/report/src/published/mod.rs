@@ -1,13 +1,12 @@
-//! What the sources of the classic loads published, as data.
+//! The published figures of the classic loads, as data.
 //!
-//! Each source is one file in `data/published`, written by hand from the source: the figures as they
-//! were printed, and a [`Source`] that says where they stand, when and on what they were measured,
-//! what they count and what is known to be wrong in them. The files are part of the program and are
-//! parsed once. Tests hold their figures to the arithmetic that the sources state: a slip of the hand
-//! is found, and so is a figure that the source itself got wrong, which must then be among its known
+//! Each source is one file in `data/published`, written by hand from the source: the figures as they were
+//! printed, and a [`Source`] with the publication, date, machine, what the figures count and their known
+//! errors. The files are part of the program and are parsed once. Tests check the figures by the sources' own
+//! arithmetic, which finds typing errors as well as errors of the source; the latter must be among its known
 //! errors.
 //!
-//! Nothing here is corrected silently: corrected figures are computed beside the printed ones.
+//! Nothing is corrected silently: corrected figures are computed next to the printed ones.
 
 mod bigdata;
 mod derby;

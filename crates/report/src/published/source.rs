@@ -1,4 +1,4 @@
-//! Where published figures stand, and what must be said beside them.
+//! The source of published figures, with everything that must accompany them.
 
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -7,7 +7,7 @@ use serde::de::DeserializeOwned;
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Source {
-    /// What it is and where it stands.
+    /// What was published, and where.
     pub(crate) title: String,
     /// When it was measured or published.
     pub(crate) date: String,
@@ -19,18 +19,18 @@ pub(crate) struct Source {
     pub(crate) known_errors: Vec<String>,
 }
 
-/// A file of this crate as what it holds.
+/// Parses a data file of this crate.
 pub(super) fn parsed<T: DeserializeOwned>(file: &str) -> T {
     serde_json::from_str(file).expect("the file is part of the program, and a test parses it")
 }
 
 #[cfg(test)]
 impl Source {
-    /// Fails unless everything that must be said is there.
+    /// Fails unless every text is present.
     pub(super) fn assert_whole(&self) {
         let texts = [&self.title, &self.date, &self.machine, &self.counts];
         let texts = texts.into_iter().chain(&self.known_errors);
         assert!(texts.into_iter().all(|text| text.len() >= 4), "{self:?}");
-        assert!(!self.known_errors.is_empty(), "each source has some");
+        assert!(!self.known_errors.is_empty(), "each source has known errors");
     }
 }

@@ -1,4 +1,4 @@
-//! Puts records together: one survey a directory, one group a store, one rung a number of clients.
+//! Groups records: one survey per directory, one group per store, one step per number of clients.
 
 use super::sentences;
 use std::collections::BTreeMap;
@@ -18,37 +18,37 @@ pub struct Survey<'a> {
 pub struct Group<'a> {
     /// The store's name.
     pub target: String,
-    /// The durability word that was asked for.
+    /// The durability level.
     pub durability: String,
-    /// The client model's word.
+    /// The client model.
     pub model: String,
-    /// A run of it, which tells version and evidence; `None` if none was run.
+    /// One of its runs, for version and evidence; `None` if none was run.
     pub example: Option<&'a RunRecord>,
-    /// Its rungs, fewest clients first.
-    pub rungs: Vec<SurveyStep<'a>>,
+    /// Its steps, fewest clients first.
+    pub steps: Vec<SurveyStep<'a>>,
 }
 
 /// One number of clients.
 #[derive(Clone, Debug)]
 pub struct SurveyStep<'a> {
-    /// How many clients.
+    /// The number of clients.
     pub clients: u64,
-    /// What came of it.
+    /// Whether it was run.
     pub outcome: StepOutcome<'a>,
 }
 
-/// What came of a rung.
+/// Whether a step was run.
 #[derive(Clone, Copy, Debug)]
 pub enum StepOutcome<'a> {
     /// It was run.
     Ran(&'a RunRecord),
-    /// It was not run; the reason.
+    /// It was not run, for this reason.
     NotRun(&'a str),
 }
 
 impl<'a> Survey<'a> {
-    /// The surveys that the records hold, one for each probe, in order. A run belongs to the probe of
-    /// its survey and its line's directory, or, alone, to the probe of that directory.
+    /// The surveys in the records, one for each probe, in order. A run belongs to the probe of its survey and
+    /// its line's directory; a run without a survey belongs to the probe of that directory.
     pub fn all(records: &'a [Record]) -> Vec<Survey<'a>> {
         let probes = records.iter().filter_map(Record::as_probe);
         let mut surveys: Vec<Survey<'a>> =
@@ -61,14 +61,14 @@ impl<'a> Survey<'a> {
         surveys
     }
 
-    /// The line that places are taken on: of the runs, which know both probes, or of the probe.
+    /// The sync line for ratios: that of a run, which includes both probes, or else that of the probe.
     pub fn line(&self) -> &SyncLine {
         let of_run = self.runs.iter().map(|run| &run.end.sync_line);
         of_run.into_iter().find(|line| line.line_1.is_some()).unwrap_or(&self.probe.body.sync_line)
     }
 
-    /// Stores by name, durability and client model, in the order in which they first appear; those
-    /// that never ran last.
+    /// Stores by name, durability and client model, in the order in which they first appear; those that never
+    /// ran come last.
     pub fn groups(&self) -> Vec<Group<'a>> {
         let mut groups: Vec<Group<'a>> = Vec::new();
         for run in &self.runs {
@@ -77,15 +77,15 @@ impl<'a> Survey<'a> {
             let group = group_of(&mut groups, &target.name, durability, run.client_model());
             group.example.get_or_insert(run);
             let outcome = StepOutcome::Ran(run);
-            group.rungs.push(SurveyStep { clients: run.head.plan.clients, outcome });
+            group.steps.push(SurveyStep { clients: run.head.plan.clients, outcome });
         }
         for row in &self.probe.body.not_run {
             let group = group_of(&mut groups, &row.target, &row.durability, &row.model);
             let outcome = StepOutcome::NotRun(&row.reason);
-            group.rungs.push(SurveyStep { clients: row.clients, outcome });
+            group.steps.push(SurveyStep { clients: row.clients, outcome });
         }
         for group in &mut groups {
-            group.rungs.sort_by_key(|rung| rung.clients);
+            group.steps.sort_by_key(|step| step.clients);
         }
         groups
     }
@@ -105,8 +105,8 @@ impl<'a> Survey<'a> {
         best
     }
 
-    /// What it all means: what the directory can durably complete, what the stores reach of it, and
-    /// what is not known here.
+    /// Three sentences: the directory's sync rates, the throughput of the stores relative to them, and the
+    /// gaps in this survey.
     pub fn sentences(&self) -> [String; 3] {
         [sentences::directory(self), sentences::stores(self), sentences::not_known(self)]
     }
@@ -151,7 +151,7 @@ fn group_of<'g, 'a>(
             durability: durability.to_owned(),
             model: model.to_owned(),
             example: None,
-            rungs: Vec::new(),
+            steps: Vec::new(),
         });
         groups.len() - 1
     });

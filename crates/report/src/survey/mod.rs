@@ -1,8 +1,8 @@
-//! The survey: what a directory can durably complete, and where stores stand on that line.
+//! The survey: a directory's sync rates, and the throughput of stores relative to them.
 //!
-//! A survey is no record of its own. It is composed from records that share a survey id or a log
-//! directory: the probe first, then the runs; rows that were planned and not run stand in the probe's
-//! record with their reason.
+//! A survey is not a record of its own. It is composed from records that share a survey id or a log
+//! directory: the probe first, then the runs; the probe's record lists the rows that were planned and not
+//! run, with the reason.
 
 mod grouping;
 mod sentences;

@@ -1,4 +1,4 @@
-//! The three plain sentences under a survey.
+//! The three sentences under a survey.
 
 use super::grouping::Survey;
 use super::warnings::OF_SHORT_SLICES;
@@ -6,7 +6,7 @@ use syncline_record::place_on_line;
 use syncline_record::units::{self, plural};
 use syncline_record::{RunRecord, SyncLine};
 
-/// What this directory can durably complete.
+/// The directory's sync rates.
 pub(super) fn directory(survey: &Survey<'_>) -> String {
     let body = &survey.probe.body;
     let line = survey.line();
@@ -19,7 +19,7 @@ pub(super) fn directory(survey: &Survey<'_>) -> String {
     let verdict = survey.probe.verdict().map_or_else(
         || "durability of the disk: not judged".to_owned(),
         |verdict| {
-            let why = full_stop(&verdict.reason);
+            let why = without_period(&verdict.reason);
             format!("durability of the disk: {} ({why})", verdict.word)
         },
     );
@@ -42,7 +42,7 @@ pub(super) fn directory(survey: &Survey<'_>) -> String {
     )
 }
 
-/// What the stores reach of it.
+/// The throughput of the stores relative to the sync rates.
 pub(super) fn stores(survey: &Survey<'_>) -> String {
     let best = survey.best();
     if best.is_empty() {
@@ -54,7 +54,7 @@ pub(super) fn stores(survey: &Survey<'_>) -> String {
     format!("With durability as set and power loss not tested, {}.", parts.join("; "))
 }
 
-/// A durability word and what it means.
+/// A durability level and its meaning.
 fn at_durability(word: Option<&str>) -> String {
     match word {
         Some("none") => "without any sync (durability none)".to_owned(),
@@ -66,9 +66,9 @@ fn at_durability(word: Option<&str>) -> String {
     }
 }
 
-/// The disk's sync rate with one outstanding, after a ratio.
+/// The name of `line_1` after a ratio.
 const ONE_AT_A_TIME: &str = "the disk's sync rate one at a time";
-/// Its best rate, likewise.
+/// The name of `line_max` after a ratio.
 const BEST_IN_PARALLEL: &str = "the disk's best parallel sync rate";
 
 fn reached(run: &RunRecord, line: &SyncLine) -> String {
@@ -99,7 +99,7 @@ fn reached(run: &RunRecord, line: &SyncLine) -> String {
     )
 }
 
-/// What is not known here.
+/// The gaps in this survey.
 pub(super) fn not_known(survey: &Survey<'_>) -> String {
     let mut gaps = vec![
         "whether an acknowledged commit survives a power loss, which was not tested".to_owned(),
@@ -118,7 +118,7 @@ pub(super) fn not_known(survey: &Survey<'_>) -> String {
         .collect();
     if let Some(run) = uncounted.first() {
         let source = &run.end.per_commit.syncs.source;
-        gaps.push(format!("how many commits share a sync ({})", full_stop(source)));
+        gaps.push(format!("how many commits share a sync ({})", without_period(source)));
     }
     let short = |run: &&RunRecord| {
         let mut warnings = run.end.warnings.iter();
@@ -136,7 +136,7 @@ pub(super) fn not_known(survey: &Survey<'_>) -> String {
     format!("Not known here: {}.{skipped}", gaps.join("; "))
 }
 
-/// The text without a full stop at its end, to go on after it.
-fn full_stop(text: &str) -> &str {
+/// The text without a final period.
+fn without_period(text: &str) -> &str {
     text.trim_end_matches('.')
 }

@@ -1,20 +1,20 @@
-//! What speaks against a survey's figures: broken promises first, then what may spoil a result, one
-//! entry a kind of warning however many runs it met.
+//! The warnings of a survey: broken promises first, then conditions that may distort a result, one entry per
+//! kind of warning for any number of runs.
 
 use super::grouping::Survey;
 use syncline_record::findings;
 use syncline_record::{RunRecord, Warning};
 
-/// Warnings that every survey would carry, since its slices are short by design; the sentence of what
-/// is not known says so once.
+/// Warnings that every survey would have, since its slices are short by design; the sentence about gaps
+/// covers them once.
 pub(super) const OF_SHORT_SLICES: [&str; 2] = ["short_warm_up", "few_samples"];
 
-/// One thing that speaks against figures.
+/// One warning about figures.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SurveyWarning {
     /// The runs it is about, by title; at least one.
     pub runs: Vec<String>,
-    /// What was found in the first of them, and what to do; without a final period.
+    /// The warning of the first of them, with advice; without a final period.
     pub sentence: String,
     /// True if a promise failed: a check is violated, or a commit was acknowledged without a sync.
     pub fails: bool,
@@ -56,13 +56,13 @@ pub fn survey_warnings(survey: &Survey<'_>) -> Vec<SurveyWarning> {
 }
 
 fn failures(run: &RunRecord) -> Vec<SurveyWarning> {
-    let complaint = |sentence| SurveyWarning { runs: vec![run.title()], sentence, fails: true };
+    let failure = |sentence| SurveyWarning { runs: vec![run.title()], sentence, fails: true };
     let violated = run.end.checks.iter().filter(|check| check.outcome == "violated").map(|check| {
         let found = check.detail.as_deref().unwrap_or("no detail");
-        complaint(format!("violated: {} ({found})", check.name))
+        failure(format!("violated: {} ({found})", check.name))
     });
     let found = findings(run).into_iter();
     violated
-        .chain(found.map(|finding| complaint(format!("{}; {}", finding.sentence, finding.advice))))
+        .chain(found.map(|finding| failure(format!("{}; {}", finding.sentence, finding.advice))))
         .collect()
 }

@@ -1,4 +1,4 @@
-//! Two records side by side.
+//! The comparison of two records.
 
 use super::grid::{Grid, Side};
 use super::prose;
@@ -26,16 +26,16 @@ pub fn compare(comparison: &Comparison) -> String {
     text
 }
 
-/// The heads of the columns, in the order of [`cells`].
+/// The headings of the columns, in the order of [`cells`].
 pub(crate) const COLUMNS: [&str; 7] = ["", "A", "A range", "B", "B range", "ratio B/A", "verdict"];
 
-/// The figures that at least one of the two knows.
+/// The figures that at least one of the two records has.
 pub(crate) fn known(comparison: &Comparison) -> impl Iterator<Item = &Row> {
     let rows = comparison.rows.iter();
     rows.filter(|row| row.first.is_some() || row.second.is_some())
 }
 
-/// A figure of both in the words of the table.
+/// The cells of a figure of both records.
 pub(crate) fn cells(row: &Row) -> [String; 7] {
     let median = |spread: Option<Spread>| {
         units::or_unknown(spread, |spread| figure(row.unit, spread.median))
@@ -58,7 +58,7 @@ pub(crate) fn cells(row: &Row) -> [String; 7] {
     ]
 }
 
-/// A rate says its unit once.
+/// A range; one of rates has its unit once.
 fn range_of(unit: Unit, least: f64, most: f64) -> String {
     match unit {
         Unit::PerSecond => units::rate_range(least, most),

@@ -1,8 +1,8 @@
-//! Several answers to "how many commits a second can this disk do", side by side.
+//! Several answers to "how many commits per second can this disk do" in one table.
 //!
-//! The article of 2008 put five beside one another, 56 to 113 a second of one disk, and asked why they
-//! differ: the calculation knows no cache, a seek is no sync, a sync of one block never seeks away, and
-//! a store may wait twice a commit.
+//! The article of 2008 compared five answers for one disk, 56 to 113 per second, and asked why they differ:
+//! the calculation ignores caches, a seek is not a sync, a sync of one block never seeks away, and a store
+//! may wait twice per commit.
 
 use super::grid::{Grid, Side};
 use super::prose;
@@ -10,18 +10,18 @@ use crate::AccessTime;
 use syncline_record::units;
 use syncline_record::{ProbeRecord, RunRecord, SyncLine};
 
-/// The arrival of a closed loop, as records have it.
+/// The arrival of a closed loop, as it is stored in records.
 const CLOSED: &str = "closed";
 
 /// One answer.
 pub(super) struct Estimate {
     pub(super) name: &'static str,
     pub(super) per_s: Option<f64>,
-    /// What it is, or why there is none.
+    /// A description, or why there is no figure.
     pub(super) what: String,
 }
 
-/// The table; `calculated` is the data sheet's access time, where somebody gave one.
+/// The table; `calculated` is the access time from a data sheet, if one was given.
 pub fn from_dual(
     calculated: Option<&AccessTime>,
     probe: &ProbeRecord,
@@ -58,7 +58,7 @@ impl Estimate {
     }
 }
 
-/// By the data sheet.
+/// The estimate from the data sheet.
 pub(super) fn calculated(sheet: Option<&AccessTime>) -> Estimate {
     Estimate {
         name: "calculated",
@@ -107,7 +107,7 @@ pub(super) fn syncs(line: &SyncLine) -> Estimate {
     }
 }
 
-/// A store with one client that commits every insert; none for any other run.
+/// The estimate from a store with one client that commits every insert; `None` for any other run.
 pub(super) fn single_insert(run: &RunRecord) -> Option<Estimate> {
     is_single_insert(run).then(|| Estimate {
         name: "single-insert commits",
@@ -121,8 +121,8 @@ pub(super) fn single_insert(run: &RunRecord) -> Option<Estimate> {
     })
 }
 
-/// One client that commits every insert, as fast as it can: in an open loop the rate is what was asked
-/// for, and says nothing of store or disk.
+/// True for one client that commits every insert, as fast as it can: in an open loop the rate is the
+/// requested one and depends on neither store nor disk.
 pub(super) fn is_single_insert(run: &RunRecord) -> bool {
     let head = &run.head;
     head.workload.name == "insert"

@@ -1,8 +1,8 @@
 //! An aligned table: headings, a rule, rows, and lines of text between them.
 //!
-//! A table that is wider than its terminal becomes narrower step by step, until it fits: headings fold
-//! into several lines, then columns that can be spared are left out, which is said below the table, then
-//! columns move closer together. Rows stay whole: a line that the terminal breaks is hard to read.
+//! A table that is wider than its terminal is narrowed step by step until it fits: headings fold into several
+//! lines, then columns that can be spared are left out and listed below the table, then columns move closer
+//! together. Rows are not broken, since a line that the terminal breaks is hard to read.
 
 use super::prose;
 use super::width::{room, width};
@@ -13,7 +13,7 @@ const STYLE: TableStyle = TableStyle::new()
     .header_lines(ContentLineStyle::none())
     .header_separator(LineStyle::none().fill('─').junction('─'));
 
-/// How a column stands.
+/// The alignment of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Side {
     /// Words.
@@ -27,9 +27,9 @@ pub(super) enum Side {
 pub(super) struct Grid {
     columns: Vec<(String, Side)>,
     lines: Vec<Line>,
-    /// Headings of columns that may be left out, the first first.
+    /// Headings of columns that may be left out, in that order.
     spare: Vec<String>,
-    /// Free columns beside each cell.
+    /// Blank columns after each cell.
     gap: u16,
 }
 
@@ -51,15 +51,15 @@ impl Grid {
         }
     }
 
-    /// The columns that may be left out where there is no room for all, the first first.
+    /// Sets the columns that may be left out if not all fit, in that order.
     pub(super) fn spare(mut self, headings: &[&str]) -> Grid {
         self.spare = headings.iter().map(|&heading| heading.to_owned()).collect();
         self
     }
 
-    /// A row of cells, one a column.
+    /// A row of cells, one per column.
     pub(super) fn row(&mut self, cells: Vec<String>) {
-        assert_eq!(cells.len(), self.columns.len(), "a cell for each column");
+        assert_eq!(cells.len(), self.columns.len(), "a row needs one cell per column");
         self.lines.push(Line::Cells(cells));
     }
 
@@ -73,7 +73,7 @@ impl Grid {
         self.lines.is_empty()
     }
 
-    /// Each row on one line.
+    /// Renders each row on one line.
     pub(super) fn render(&self) -> String {
         if self.breadth() <= room() {
             return self.drawn();
@@ -99,7 +99,7 @@ impl Grid {
         text
     }
 
-    /// Columns that its widest row takes.
+    /// The width of the widest row.
     fn breadth(&self) -> usize {
         let table = self.table(ContentArrangement::Disabled);
         let breadths = table.lines().map(|line| line.trim_end().chars().count());
@@ -114,7 +114,7 @@ impl Grid {
         })
     }
 
-    /// With headings no wider than what stands below them, as far as their words allow.
+    /// The table with headings no wider than their columns, except where a single word is.
     fn folded(&self) -> Grid {
         let mut folded = self.clone();
         for (index, (heading, _)) in folded.columns.iter_mut().enumerate() {
@@ -124,7 +124,7 @@ impl Grid {
         folded
     }
 
-    /// Takes a column away, if it is there.
+    /// Removes a column; returns false if it does not exist.
     fn leave_out(&mut self, heading: &str) -> bool {
         let is_it = |(known, _): &(String, Side)| known.replace('\n', " ") == heading;
         let Some(index) = self.columns.iter().position(is_it) else {
@@ -154,11 +154,11 @@ impl Grid {
         joined(&lines)
     }
 
-    /// Long cells wrapped so that the table keeps the width; no text between rows is drawn.
+    /// Renders the table with long cells wrapped to the width; text between rows is not drawn.
     pub(super) fn render_wrapped(&self) -> String {
         let mut table = self.table(ContentArrangement::Dynamic);
         table.set_width(width() as u16);
-        // Figures stay whole; words make room.
+        // Figures are not wrapped; words are.
         for (index, (_, side)) in self.columns.iter().enumerate() {
             if let (Side::Right, Some(column)) = (side, table.column_mut(index)) {
                 column.set_constraint(ColumnConstraint::ContentWidth);
@@ -190,7 +190,7 @@ impl Grid {
     }
 }
 
-/// A heading in lines of at most so many signs, or as its longest word needs.
+/// A heading wrapped to the width of its content, or to its longest word.
 fn fold(heading: &str, content: usize) -> String {
     let longest = heading.split(' ').map(|word| word.chars().count()).max();
     let most = content.max(longest.unwrap_or(0));

@@ -1,4 +1,4 @@
-//! The records of a folder, a line each.
+//! The records of a folder, one line each.
 
 use super::grid::{Grid, Side};
 use super::prose;
@@ -51,7 +51,8 @@ pub fn list(records: &[Listed]) -> String {
     }
 }
 
-/// The row of a survey, before its first record; none of a survey of old, which shares its probe's id.
+/// The row of a survey, before its first record; `None` for a survey of an older version, whose id is that of
+/// its probe.
 fn survey_row(id: &str, all: &[&Record]) -> Option<Vec<String>> {
     if all.iter().any(|record| record.identity().id == id) {
         return None;
@@ -64,7 +65,7 @@ fn survey_row(id: &str, all: &[&Record]) -> Option<Vec<String>> {
     Some(vec![minute(started), what, nothing(), nothing(), nothing(), nothing(), id.to_owned()])
 }
 
-/// "2026-11-20 09:15" of the time of a record.
+/// The time of a record as "2026-11-20 09:15".
 fn minute(started: &str) -> String {
     started.replace('T', " ").chars().take(16).collect()
 }
@@ -86,15 +87,15 @@ fn cells(record: &Record, runs: &[&RunRecord]) -> Vec<String> {
             probe.body.sync_line.latency_ns.as_ref(),
             String::new(),
         ),
-        Record::Observation(seen) => (
-            format!("observed {}", seen.body.target.name),
-            seen.body.commits_per_s,
+        Record::Observation(observation) => (
+            format!("observed {}", observation.body.target.name),
+            observation.body.commits_per_s,
             None,
             String::new(),
         ),
-        // It measures no rate: its outcome stands with what it is of.
-        Record::Verification(verified) => {
-            let what = format!("{}: {}", verified.title(), verified.body.outcome);
+        // It measures no rate: its outcome follows its title.
+        Record::Verification(verification) => {
+            let what = format!("{}: {}", verification.title(), verification.body.outcome);
             return vec![
                 started,
                 what,

@@ -1,8 +1,8 @@
 //! Several directories and several stores: the matrix of the 2002 mail.
 //!
-//! For each store the directories in which it ran, with their ceilings, and the commits per second of one
-//! client that commits every insert. A store that beats the ceiling of its directory is the mail's finding:
-//! it cannot have waited for that disk.
+//! For each store it lists the directories in which it ran, with their ceilings, and the commits per second
+//! of one client that commits every insert. A store above the ceiling of its directory, as the mail found
+//! one, cannot have waited for that disk.
 
 use super::from_dual::is_single_insert;
 use super::grid::{Grid, Side};
@@ -12,7 +12,7 @@ use syncline_record::rate_finding;
 use syncline_record::units;
 use syncline_record::{Record, RunRecord, place_on_line};
 
-/// A directory, its ceilings, and what ran in it.
+/// A directory, its ceilings, and its runs.
 pub(super) struct DirectoryRuns<'a> {
     directory: String,
     line_1: Option<f64>,
@@ -26,27 +26,28 @@ pub fn matrix(surveys: &[Survey<'_>]) -> String {
 }
 
 impl<'a> DirectoryRuns<'a> {
-    /// A place for each probed directory, then one for each directory of runs that no probe holds: of
-    /// these a run's own line tells the ceiling, and nobody knows the turns.
+    /// One entry for each probed directory, then one for each directory that has runs but no probe: its
+    /// ceiling comes from a run's own sync line, and its revolutions are not known.
     pub(super) fn all(records: &'a [Record]) -> Vec<DirectoryRuns<'a>> {
         let surveys = Survey::all(records);
-        let mut places: Vec<DirectoryRuns<'a>> =
+        let mut directories: Vec<DirectoryRuns<'a>> =
             surveys.iter().map(DirectoryRuns::of_survey).collect();
         for run in records.iter().filter_map(Record::as_run) {
-            let held =
-                places.iter().any(|place| place.runs.iter().any(|known| std::ptr::eq(*known, run)));
+            let held = directories
+                .iter()
+                .any(|one| one.runs.iter().any(|known| std::ptr::eq(*known, run)));
             if held {
                 continue;
             }
             let line = &run.end.sync_line;
             let directory = line.directory.as_ref().or(run.head.target.log_directory.as_ref());
             let directory = directory.map_or("no directory on this machine", String::as_str);
-            match places.iter_mut().find(|place| place.directory == directory) {
-                Some(place) => {
-                    place.line_1 = place.line_1.or(line.line_1);
-                    place.runs.push(run);
+            match directories.iter_mut().find(|one| one.directory == directory) {
+                Some(known) => {
+                    known.line_1 = known.line_1.or(line.line_1);
+                    known.runs.push(run);
                 }
-                None => places.push(DirectoryRuns {
+                None => directories.push(DirectoryRuns {
                     directory: directory.to_owned(),
                     line_1: line.line_1,
                     turns_per_s: None,
@@ -54,7 +55,7 @@ impl<'a> DirectoryRuns<'a> {
                 }),
             }
         }
-        places
+        directories
     }
 
     fn of_survey(survey: &Survey<'a>) -> DirectoryRuns<'a> {
@@ -67,7 +68,7 @@ impl<'a> DirectoryRuns<'a> {
         }
     }
 
-    /// The directory, or that there is none.
+    /// The directory, or a text that there is none.
     pub(super) fn directory(&self) -> &str {
         &self.directory
     }
@@ -78,15 +79,15 @@ impl<'a> DirectoryRuns<'a> {
     }
 }
 
-/// The matrix of several places.
-pub(super) fn matrix_of(places: &[DirectoryRuns<'_>]) -> String {
+/// The matrix of several directories.
+pub(super) fn matrix_of(directories: &[DirectoryRuns<'_>]) -> String {
     let mut text = prose::wrapped(
         "",
-        "commits per second of one client that commits every insert, beside what each directory \
-         can sync",
+        "commits per second of one client that commits every insert, with the sync rate of each \
+         directory",
     ) + "\n";
     let mut stores: Vec<(String, String)> = Vec::new();
-    for run in places.iter().flat_map(DirectoryRuns::singles) {
+    for run in directories.iter().flat_map(DirectoryRuns::singles) {
         if !stores.contains(&column(run)) {
             stores.push(column(run));
         }
@@ -100,9 +101,9 @@ pub(super) fn matrix_of(places: &[DirectoryRuns<'_>]) -> String {
     ]);
     for store in &stores {
         grid.text(prose::wrapped("", &format!("{}: {}", store.0, store.1)).trim_end());
-        for place in places {
-            let runs = place.singles().filter(|run| column(run) == *store);
-            runs.for_each(|run| grid.row(cells(place, run)));
+        for directory in directories {
+            let runs = directory.singles().filter(|run| column(run) == *store);
+            runs.for_each(|run| grid.row(cells(directory, run)));
         }
     }
     if grid.is_empty() {
@@ -114,10 +115,10 @@ pub(super) fn matrix_of(places: &[DirectoryRuns<'_>]) -> String {
                      to one block";
         text += &prose::wrapped("", turns);
     }
-    for (place, run) in places.iter().flat_map(|place| place.singles().map(move |run| (place, run)))
-    {
+    let runs = directories.iter().flat_map(|one| one.singles().map(move |run| (one, run)));
+    for (directory, run) in runs {
         if let Some(finding) = rate_finding(run) {
-            let (name, directory) = (&run.head.target.name, &place.directory);
+            let (name, directory) = (&run.head.target.name, &directory.directory);
             let sentence =
                 format!("{name} in {directory}: {}; {}", finding.sentence, finding.advice);
             text += &prose::wrapped("warning: ", &sentence);
@@ -126,20 +127,20 @@ pub(super) fn matrix_of(places: &[DirectoryRuns<'_>]) -> String {
     text
 }
 
-/// What tells one column from another: the store with its durability.
+/// The key of a group of rows: the store with its durability.
 fn column(run: &RunRecord) -> (String, String) {
     let name = format!("{} ({})", run.head.target.name, run.client_model());
     (name, run.head.target.durability_with_evidence())
 }
 
-fn cells(place: &DirectoryRuns<'_>, run: &RunRecord) -> Vec<String> {
-    let line_1 = place.line_1.filter(|line_1| *line_1 > 0.0);
+fn cells(directory: &DirectoryRuns<'_>, run: &RunRecord) -> Vec<String> {
+    let line_1 = directory.line_1.filter(|line_1| *line_1 > 0.0);
     let rate = run.end.throughput_per_s;
     vec![
-        format!("  {}", place.directory),
+        format!("  {}", directory.directory),
         units::rate(rate),
         units::or_unknown(line_1, units::rate),
-        place.turns_per_s.map_or_else(String::new, units::rate),
+        directory.turns_per_s.map_or_else(String::new, units::rate),
         units::or_unknown(place_on_line(run, &run.end.sync_line, line_1), units::figure),
     ]
 }

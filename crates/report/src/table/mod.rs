@@ -1,8 +1,17 @@
-//! Terminal views, as plain text of at most about a hundred columns, fewer where the terminal has fewer
-//! ([`at_width`]); the terminal is the cli's.
+//! Terminal views, as plain text of at most about a hundred columns, or fewer in a narrower terminal
+//! ([`at_width`]). The crate `cli` prints them.
 //!
-//! Units stand with the figures, numbers are right-aligned, a durability word never stands without
-//! what it rests on, warnings come last with advice, and what is unknown says so.
+//! Figures have units, numbers are right-aligned, a durability level is never printed without its evidence,
+//! warnings come last with advice, and unknown values are printed as unknown.
+//!
+//! | files | what they hold |
+//! |---|---|
+//! | `run`, `run_parts`, `commit_path`, `statements`, `cost` | the view of a run and its parts |
+//! | `probe`, `probe_device`, `endurance` | the view of a probe |
+//! | `observation`, `verification`, `survey`, `compare`, `list` | the views of other records, of several, and of a folder |
+//! | `stores`, `matrix`, `series` | tables of several surveys or runs |
+//! | `from_dual`, `as_published` | records next to published figures |
+//! | `grid`, `prose`, `width` | tables, wrapped text, and their width |
 
 #![allow(
     clippy::format_push_string,

@@ -1,4 +1,5 @@
-//! An observation: what production did, by the store's own counters and by the kernel's, on its line.
+//! An observation: the work of a production store by its own counters and the kernel's, and its ratio to the
+//! sync line.
 
 use super::grid::{Grid, Side};
 use super::prose::{self, fact};
@@ -46,11 +47,11 @@ pub fn observation(record: &ObservationRecord) -> String {
     text += &counters(body);
     text += &settings("Settings", &store.settings);
     match (&store.replication, &store.replication_reason) {
-        (Some(followers), _) if followers.is_empty() => {
+        (Some(replicas), _) if replicas.is_empty() => {
             text += &prose::heading("Replication");
             text += "  no replicas\n";
         }
-        (Some(followers), _) => text += &settings("Replication", followers),
+        (Some(replicas), _) => text += &settings("Replication", replicas),
         (None, why) => {
             text += &prose::heading("Replication");
             let why = why.as_deref().unwrap_or("the store does not report it");
@@ -60,7 +61,7 @@ pub fn observation(record: &ObservationRecord) -> String {
     text
 }
 
-/// What was committed; where that holds what only read, in the words that say so.
+/// The rate of commits and, if that includes transactions that only read, the rate of those that wrote.
 fn committed(body: &ObservationBody) -> String {
     if body.commits_hold_reads != Some(true) {
         return match body.commits_per_s {
@@ -73,7 +74,7 @@ fn committed(body: &ObservationBody) -> String {
     format!("{all} commits/s ({wrote} of them writes)")
 }
 
-/// Commits a second of what may have written; of a record that does not say, all commits.
+/// Commits per second that may have written; all commits if the record does not distinguish them.
 fn writing(body: &ObservationBody) -> Option<f64> {
     match &body.writing_commits_per_s {
         Some(counted) => counted.value,
@@ -92,7 +93,7 @@ fn log(record: &ObservationRecord) -> String {
     }
 }
 
-/// Where its syncs stand on the line.
+/// The ratio of its commits and sync calls to the sync line.
 fn place(record: &ObservationRecord) -> String {
     let body = &record.body;
     let line = &body.sync_line;
@@ -154,7 +155,7 @@ fn counters(body: &ObservationBody) -> String {
         ("", Side::Left),
     ]);
     let seconds = (span_ns as f64 / 1e9).max(f64::MIN_POSITIVE);
-    // How each was read, and what else the store counts, stand in the record.
+    // The record also has how each was read, and the store's other counters.
     for counter in counters.iter().filter(|counter| counter.meaning != "other") {
         let show = shown(&counter.unit);
         let grown = counter.grown.map(|grown| grown as f64);
@@ -179,7 +180,7 @@ fn counters(body: &ObservationBody) -> String {
     format!("\n{}", grid.render_wrapped())
 }
 
-/// Why a counter has not grown by a known amount; empty if it has.
+/// Why the growth of a counter is not known; empty if it is.
 pub(super) fn unavailable(counter: &CounterFigures) -> String {
     let why = counter.reason.as_ref();
     why.map_or_else(String::new, |why| format!("not available: {why}"))
@@ -210,7 +211,8 @@ pub(crate) fn with_units(value: &str) -> String {
     let in_blocks = || {
         let (count, unit) = value.split_once(' ')?;
         let count: u64 = count.parse().ok().filter(|count| *count > 0)?;
-        let digits = unit.len() - unit.trim_start_matches(|sign: char| sign.is_ascii_digit()).len();
+        let digits = unit.len()
+            - unit.trim_start_matches(|character: char| character.is_ascii_digit()).len();
         let (each, unit) = unit.split_at(digits);
         let bytes: u64 = match unit {
             "B" => 1,

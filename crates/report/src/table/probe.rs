@@ -1,4 +1,4 @@
-//! One probe: the line, every cell, reads, the device by everybody's word, verdicts.
+//! One probe: the sync line, every cell, reads, the device with the source of each fact, verdicts.
 
 use super::grid::{Grid, Side};
 use super::probe_device;
@@ -9,7 +9,7 @@ use syncline_record::{Cell, CellFigures, Counted, ProbeRecord};
 /// How much of a probe is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Detail {
-    /// What fits a hundred columns.
+    /// The columns that fit a width of one hundred.
     Short,
     /// Also the device's counts per sync, and the fio command of each cell.
     Wide,
@@ -159,7 +159,7 @@ fn two_clusters(cell: &Cell, figures: &CellFigures) -> String {
 fn transfers(record: &ProbeRecord) -> String {
     let body = &record.body;
     let mut grid = Grid::new(&[
-        ("Beside syncs", Side::Left),
+        ("Other I/O", Side::Left),
         ("rate", Side::Right),
         ("p50", Side::Right),
         ("p99", Side::Right),
@@ -205,7 +205,7 @@ fn verdicts(record: &ProbeRecord) -> String {
     let body = &record.body;
     let mut text = prose::heading("Verdict");
     if body.verdicts.is_empty() {
-        text += "  unknown: nothing was measured that a verdict could rest on\n";
+        text += "  unknown: nothing was measured that would allow a verdict\n";
     }
     for verdict in &body.verdicts {
         let sentence = format!("{}: {}: {}", verdict.subject, verdict.word, verdict.reason);
@@ -214,7 +214,7 @@ fn verdicts(record: &ProbeRecord) -> String {
             text += &format!("  to change it: {remedy}\n");
         }
     }
-    // What the device part has said already is not said again.
+    // Notes that the device part has printed are not repeated.
     for note in body.notes.iter().filter(|note| !body.device.sentences.contains(note)) {
         text += &prose::wrapped("  note: ", note);
     }

@@ -1,4 +1,4 @@
-//! What lies under a directory, each fact with who says it.
+//! The layers under a directory, each fact with its source.
 
 use super::grid::{Grid, Side};
 use super::prose;
@@ -9,7 +9,7 @@ use syncline_record::{Fact, Layer, ProbeRecord};
 pub(super) fn device(record: &ProbeRecord) -> String {
     let device = &record.body.device;
     let mut grid = Grid::new(&[("Device", Side::Left), ("", Side::Left), ("source", Side::Left)]);
-    // The file system's own layer tells the mount's facts too.
+    // The file system's own layer may repeat the facts of the mount.
     if device.layers.iter().all(|layer| layer.facts != device.mount) {
         device.mount.iter().for_each(|fact| row(&mut grid, "", fact));
     }
@@ -41,8 +41,7 @@ fn row(grid: &mut Grid, indent: &str, fact: &Fact) {
     grid.row(vec![format!("{indent}{}", fact.name), value, short_source(&fact.said_by)]);
 }
 
-/// The short name that the kernel gives a disk's directory: `/sys/block/vda` leads to the same place as
-/// the long way over the bus.
+/// The kernel's short path of a disk's directory: `/sys/block/vda` is a link to the long path over the bus.
 pub(crate) fn short_source(said_by: &str) -> String {
     match (said_by.starts_with("/sys/devices/"), said_by.split_once("/block/")) {
         (true, Some((_, rest))) => format!("/sys/block/{rest}"),
@@ -64,7 +63,7 @@ mod tests {
     use super::short_source;
 
     #[test]
-    fn sysfs_is_named_by_its_short_way() {
+    fn sysfs_is_named_by_its_short_path() {
         let long = "/sys/devices/pci0000:00/0000:00:02.0/virtio1/block/vda/queue/fua";
         assert_eq!(short_source(long), "/sys/block/vda/queue/fua");
         assert_eq!(short_source("/proc/cpuinfo"), "/proc/cpuinfo");

@@ -1,8 +1,8 @@
-//! Text beside tables: wrapped paragraphs, lists of facts, sections.
+//! Text around tables: wrapped paragraphs, lists of facts, sections.
 
 use super::width::width;
 
-/// The text in lines of the width, the first after `first`, the others after as many spaces.
+/// The text wrapped to the width; the first line starts with `first`, the others with as many spaces.
 pub(super) fn wrapped(first: &str, text: &str) -> String {
     let indent = first.chars().count();
     let mut result = String::from(first);
@@ -24,22 +24,22 @@ pub(super) fn wrapped(first: &str, text: &str) -> String {
     result
 }
 
-/// "name        value", the value wrapped beside its name.
+/// "name        value", the value wrapped in its column.
 pub(super) fn fact(name: &str, value: &str) -> String {
     wrapped(&format!("{name:<14}"), value)
 }
 
-/// An option of something listed, its meaning wrapped beside its name.
+/// An option of a listed item, its meaning wrapped in its column.
 pub fn option(name: &str, meaning: &str) -> String {
     wrapped(&format!("    {name:<18} "), meaning)
 }
 
-/// Something listed: whether it is there, what it is.
+/// A listed item: name, availability, description.
 pub fn listed(name: &str, state: &str, what: &str) -> String {
     wrapped(&format!("{name:<11} {state:<13} "), what)
 }
 
-/// A sentence in lines of the width.
+/// A sentence wrapped to the width.
 pub fn paragraph(text: &str) -> String {
     wrapped("", text)
 }

@@ -15,7 +15,7 @@ pub fn run(run: &RunRecord) -> String {
     run_chosen(run, &CostChoice::default())
 }
 
-/// The same, with a choice of what is shown of its cost by module, if it was metered.
+/// The same, with a choice of what is shown of its cost by module, if it was profiled.
 pub(super) fn run_chosen(run: &RunRecord, choice: &CostChoice) -> String {
     let mut text = headline(run);
     text += "\n";
@@ -74,27 +74,27 @@ fn three(times: &Latency) -> String {
         units::span_ns(times.p99),
         units::span_ns(times.max)
     );
-    // A few that waited long took nearly all the time, which the percentiles do not show.
+    // A few that waited long took most of the time, which the percentiles do not show.
     if times.mean > times.p99 as f64 {
         text += &format!(", mean {}", units::span(times.mean));
     }
     text
 }
 
-/// `line_1`, as the object of "0.75 x".
+/// The name of `line_1` after a ratio such as "0.75 x".
 pub(super) const ONE_AT_A_TIME: &str = "the disk's sync rate one at a time";
-/// `line_max`, likewise.
+/// The name of `line_max` after the ratio to `line_1`.
 pub(super) const BEST_IN_PARALLEL: &str = "its best in parallel";
 
-/// Commits a second over the disk's sync rates.
+/// The ratios of commits per second to the disk's sync rates.
 fn place(run: &RunRecord) -> String {
     let line = &run.end.sync_line;
     if let Some(why) = no_sync_line_ratio(run, line) {
         return format!("cannot be compared with the disk's sync rate: {why}");
     }
     let part = |name: &str, rate: Option<f64>| {
-        let place = units::times(place_on_line(run, line, rate)?);
-        Some(format!("{place} {name} ({})", units::rate(rate?)))
+        let ratio = units::times(place_on_line(run, line, rate)?);
+        Some(format!("{ratio} {name} ({})", units::rate(rate?)))
     };
     let parts: Vec<String> =
         [part(ONE_AT_A_TIME, line.line_1), part(BEST_IN_PARALLEL, line.line_max)]

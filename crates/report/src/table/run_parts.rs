@@ -68,7 +68,7 @@ pub(super) fn outcomes(run: &RunRecord) -> String {
     text
 }
 
-/// A cause of records in words.
+/// The readable text of a cause in records.
 fn reason(cause: &str) -> &str {
     match cause {
         "locked" => "database locked",
@@ -84,7 +84,8 @@ pub(super) fn percentiles(run: &RunRecord) -> String {
         if let Some(times) = &one.service_ns {
             grid.row(times_row(&format!("  {} service", one.name), one.count, times));
         }
-        // In a closed loop a transaction is due when it starts: the same times twice tell nothing.
+        // In a closed loop a transaction is due when it starts, so its response times would repeat the
+        // service times.
         let open = run.head.plan.arrival != "closed";
         if let Some(times) = one.response_ns.as_ref().filter(|_| open) {
             grid.row(times_row(&format!("  {} response", one.name), one.count, times));
@@ -93,7 +94,7 @@ pub(super) fn percentiles(run: &RunRecord) -> String {
     drawn(&grid)
 }
 
-/// Times of operations, where they were asked for.
+/// Times of operations, if they were requested.
 pub(super) fn operations(run: &RunRecord) -> String {
     let mut grid = times_grid("Operations");
     for one in run.end.operations.iter().flatten() {
@@ -105,7 +106,7 @@ pub(super) fn operations(run: &RunRecord) -> String {
     drawn(&grid)
 }
 
-/// What the store timed inside itself.
+/// The store's own counts and times of its parts.
 pub(super) fn internals(run: &RunRecord) -> String {
     let mut grid = Grid::new(&[
         ("Inside the store", Side::Left),
@@ -130,7 +131,7 @@ pub(super) fn internals(run: &RunRecord) -> String {
     drawn(&grid)
 }
 
-/// Each repetition, where there were several.
+/// Each repetition, if there were several.
 pub(super) fn repetitions(run: &RunRecord) -> String {
     let mut grid = Grid::new(&[
         ("Repetitions", Side::Left),
@@ -157,7 +158,7 @@ pub(super) fn repetitions(run: &RunRecord) -> String {
     drawn(&grid)
 }
 
-/// What one commit cost, and who counted.
+/// The cost of one commit, with the source of each figure.
 pub(super) fn counts(run: &RunRecord) -> String {
     let mut grid = Grid::new(&[
         ("Per commit", Side::Left),
@@ -188,7 +189,7 @@ pub(super) fn counts(run: &RunRecord) -> String {
     text
 }
 
-/// What the store itself counted around the run.
+/// The store's own counters around the run.
 pub(super) fn counters(run: &RunRecord) -> String {
     let Some(counters) = &run.end.counters else {
         return String::new();
@@ -198,7 +199,7 @@ pub(super) fn counters(run: &RunRecord) -> String {
         ("", Side::Right),
         ("", Side::Left),
     ]);
-    // How each was read, and what else the store counts, stand in the record.
+    // The record also has how each was read, and the store's other counters.
     for counter in counters.iter().filter(|counter| counter.meaning != "other") {
         let show = super::observation::shown(&counter.unit);
         let grown = units::or_unknown(counter.grown.map(|grown| grown as f64), show);

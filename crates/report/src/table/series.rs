@@ -1,4 +1,4 @@
-//! Several runs of one workload side by side: what differs between them, and what came of it.
+//! Several runs of one workload in one table: the options in which they differ, and their results.
 
 use super::grid::{Grid, Side};
 use super::prose;
@@ -6,10 +6,10 @@ use std::collections::BTreeSet;
 use syncline_record::units;
 use syncline_record::{Latency, RunRecord};
 
-/// The workload of which one wants to know what a commit waits for, and which has no conflicts.
+/// The workload whose rows show what a commit waits for instead of conflicts, of which it has none.
 const GROUP_COMMIT: &str = "group-commit";
 
-/// A row a run; empty for fewer than two runs of one workload.
+/// A row per run; empty for fewer than two runs, or runs of different workloads.
 pub fn series(runs: &[&RunRecord]) -> String {
     let Some((first, others)) = runs.split_first().filter(|(_, others)| !others.is_empty()) else {
         return String::new();
@@ -43,12 +43,12 @@ pub fn series(runs: &[&RunRecord]) -> String {
     let last = if grouped {
         "wait, sync: of a commit for its group and for the sync, the mean of those that the store times"
     } else {
-        "conflicts: transactions given up, and further tries"
+        "conflicts: transactions given up, and retries"
     };
     let note = prose::wrapped(
         "",
         &format!(
-            "per sync: commits a sync; {last}; durable: the durability; its evidence is listed with each run \
+            "per sync: commits per sync; {last}; durable: the durability; its evidence is listed with each run \
              above"
         ),
     );
@@ -107,12 +107,12 @@ fn cells(run: &RunRecord, differing: &[&str], with_range: bool, with_unit: bool)
     cells
 }
 
-/// The mean of a step of a commit's way.
+/// The mean of a step of a commit's path.
 fn step_of(run: &RunRecord, step: &str) -> String {
-    let mean = run.end.commit_path.as_ref().and_then(|known| {
-        let place = known.steps.iter().position(|known| known == step)?;
-        let mean = known.rows.iter().find(|row| row.name == "mean")?;
-        mean.step_ns.get(place).copied()
+    let mean = run.end.commit_path.as_ref().and_then(|path| {
+        let index = path.steps.iter().position(|name| name == step)?;
+        let mean = path.rows.iter().find(|row| row.name == "mean")?;
+        mean.step_ns.get(index).copied()
     });
     units::or_unknown(mean, units::span)
 }

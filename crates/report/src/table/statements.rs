@@ -1,4 +1,4 @@
-//! What a record's store was told, in its own language.
+//! The statements that a record's store received, in its own language.
 
 use super::prose;
 use syncline_record::RunRecord;
@@ -6,10 +6,9 @@ use syncline_record::RunRecord;
 /// The view of a run's statements.
 pub fn statements(run: &RunRecord) -> String {
     let mut text = format!("{}   {}\n", run.title(), run.identity.id);
-    let Some(told) = &run.head.target.statements else {
+    let Some(statements) = &run.head.target.statements else {
         let why = run.head.target.statements_reason.as_deref();
-        let why = why
-            .unwrap_or("the record is older than statements, or than the reason why it has none");
+        let why = why.unwrap_or("the record is of an older version, which did not store them");
         text += "\n";
         text += &prose::wrapped("  ", &format!("no statements: {why}"));
         return text;
@@ -22,12 +21,12 @@ pub fn statements(run: &RunRecord) -> String {
             }
         }
     };
-    part("Made first", &told.makes);
-    part("Set on each session", &told.settings);
-    part("Around each transaction", &told.transactions);
-    for operation in &told.operations {
+    part("Created first", &statements.makes);
+    part("Set on each session", &statements.settings);
+    part("Around each transaction", &statements.transactions);
+    for operation in &statements.operations {
         part(&format!("Operation: {}", operation.name), &operation.statements);
     }
-    part("Removed afterwards", &told.removes);
+    part("Removed afterwards", &statements.removes);
     text
 }

@@ -1,7 +1,7 @@
-//! Stores whose logs go to different directories, in one table: each on the line of its own log.
+//! Stores whose logs are in different directories, in one table, each with the sync line of its own log.
 //!
-//! Where the same stores ran in several directories the matrix tells more; where each ran in its own, as
-//! servers do, their places on their lines are what can be compared.
+//! If the same stores ran in several directories, the matrix shows more. If each ran in its own, as servers
+//! do, only the ratios to their own sync lines can be compared.
 
 use super::grid::{Grid, Side};
 use super::prose::{self, fact};
@@ -9,7 +9,7 @@ use super::survey::cells;
 use crate::survey::{Group, StepOutcome, Survey};
 use syncline_record::units;
 
-/// True if no store ran in two of the directories.
+/// True if no store ran in more than one of the directories.
 pub(super) fn each_in_its_own(surveys: &[Survey<'_>]) -> bool {
     let named = |group: Group<'_>| (group.target, group.durability, group.model);
     let mut seen = Vec::new();
@@ -25,7 +25,7 @@ pub(super) fn each_in_its_own(surveys: &[Survey<'_>]) -> bool {
     true
 }
 
-/// The durability that all stores have, if it is one.
+/// The durability of all stores; `None` if they differ.
 fn one_durability(surveys: &[Survey<'_>]) -> Option<String> {
     let groups = surveys.iter().flat_map(Survey::groups);
     let mut words = groups.filter(|group| group.example.is_some()).map(|group| group.durability);
@@ -33,11 +33,11 @@ fn one_durability(surveys: &[Survey<'_>]) -> Option<String> {
     words.all(|word| word == first).then_some(first)
 }
 
-/// Every store of several surveys, each on the line of its own log directory.
+/// Every store of several surveys, each with the sync line of its own log directory.
 pub fn stores(surveys: &[Survey<'_>]) -> String {
     let same = one_durability(surveys);
     let at = same.as_ref().map_or_else(String::new, |word| format!(", all with durability {word}"));
-    let mut text = format!("every store beside the sync rate of its log's disk{at}\n\n");
+    let mut text = format!("every store with the sync rate of its log's disk{at}\n\n");
     let letters = 'A'..='Z';
     for (letter, survey) in letters.clone().zip(surveys) {
         text += &fact(&format!("log {letter}"), &survey.probe.body.directory);
@@ -65,8 +65,8 @@ pub fn stores(surveys: &[Survey<'_>]) -> String {
     .spare(&["p50", "x disk (max)"]);
     for (letter, survey) in letters.zip(surveys) {
         for group in survey.groups() {
-            for rung in &group.rungs {
-                let StepOutcome::Ran(run) = rung.outcome else {
+            for step in &group.steps {
+                let StepOutcome::Ran(run) = step.outcome else {
                     continue;
                 };
                 let store = match &same {
@@ -75,7 +75,7 @@ pub fn stores(surveys: &[Survey<'_>]) -> String {
                 };
                 let mut row = vec![store, letter.to_string()];
                 let all = cells(run, survey.line()).into_iter().enumerate();
-                // The range stands in the table of its own directory.
+                // The range is in the table of its own directory.
                 row.extend(all.filter(|(column, _)| *column != 2).map(|(_, cell)| cell));
                 grid.row(row);
             }

@@ -1,4 +1,4 @@
-//! The survey's table, place on the line and sentences.
+//! The survey: its sync line, its table with ratios to the line, and its sentences.
 
 use super::grid::{Grid, Side};
 use super::run::run_chosen;
@@ -13,7 +13,7 @@ pub fn survey(survey: &Survey<'_>) -> String {
     survey_chosen(survey, &CostChoice::default())
 }
 
-/// The same, with a choice of what is shown of metered stages.
+/// The same, with a choice of what is shown of profiled stages.
 fn survey_chosen(survey: &Survey<'_>, choice: &CostChoice) -> String {
     let mut text = line_of(survey);
     text += "\n";
@@ -29,8 +29,7 @@ fn survey_chosen(survey: &Survey<'_>, choice: &CostChoice) -> String {
     text
 }
 
-/// Where a metered stage's time went, or that it was too short to tell; nothing of one that was not
-/// metered.
+/// The cost of a profiled stage, or that it was too short for one; empty if it was not profiled.
 fn cost_of(run: &RunRecord, choice: &CostChoice) -> String {
     if run.head.plan.looks_per_s.is_none() {
         return String::new();
@@ -47,12 +46,12 @@ fn cost_of(run: &RunRecord, choice: &CostChoice) -> String {
         )
 }
 
-/// Any records: a probe with runs as a survey, several such as a matrix too, the others each alone.
+/// Any records: a probe with runs as a survey, several of those also as a matrix, all others one by one.
 pub fn show(records: &[Record]) -> String {
     show_chosen(records, &CostChoice::default())
 }
 
-/// The same, with a choice of what is shown of metered runs.
+/// The same, with a choice of what is shown of profiled runs.
 pub fn show_chosen(records: &[Record], choice: &CostChoice) -> String {
     let surveys = Survey::all(records);
     let whole: Vec<&Survey<'_>> = surveys.iter().filter(|survey| !survey.runs.is_empty()).collect();
@@ -89,7 +88,7 @@ pub fn show_chosen(records: &[Record], choice: &CostChoice) -> String {
             Record::Verification(record) => parts.push(super::verification(record)),
         }
     }
-    // Last, where it is still on the screen when each run has been told.
+    // Last, so that it is still on the screen after the views of all runs.
     let side_by_side = super::series(&alone);
     parts.extend((!side_by_side.is_empty()).then_some(side_by_side));
     parts.join("\n")
@@ -135,8 +134,8 @@ fn rows(survey: &Survey<'_>) -> String {
     let groups = survey.groups();
     for group in &groups {
         grid.text(heading(group));
-        for rung in &group.rungs {
-            match rung.outcome {
+        for step in &group.steps {
+            match step.outcome {
                 StepOutcome::Ran(run) => {
                     grid.row(cells(run, survey.line()));
                     if let Some(starved) = starved(run) {
@@ -144,7 +143,7 @@ fn rows(survey: &Survey<'_>) -> String {
                     }
                 }
                 StepOutcome::NotRun(reason) => {
-                    grid.text(format!("{:>7}  not run: {reason}", rung.clients));
+                    grid.text(format!("{:>7}  not run: {reason}", step.clients));
                 }
             }
         }
@@ -184,7 +183,7 @@ fn heading(group: &Group<'_>) -> String {
     text.trim_end().to_owned()
 }
 
-/// Who was hardly served, where somebody was: percentiles do not show it.
+/// The number of starved clients, if there are any: percentiles do not show them.
 fn starved(run: &RunRecord) -> Option<String> {
     let starved = run.end.fairness.as_ref()?.starved.len();
     let clients = run.head.plan.clients;
@@ -196,7 +195,7 @@ fn starved(run: &RunRecord) -> Option<String> {
     })
 }
 
-/// A run's row on a line: clients, rate, range, places, commits a sync, times, bottleneck.
+/// A run's row: clients, rate, range, ratios to the line, commits per sync, times, bottleneck.
 pub(super) fn cells(run: &RunRecord, line: &SyncLine) -> Vec<String> {
     let rate = run.end.throughput_per_s;
     let part = |rate: Option<f64>| units::or_unknown(place_on_line(run, line, rate), units::figure);
@@ -226,8 +225,8 @@ pub(super) fn cells(run: &RunRecord, line: &SyncLine) -> Vec<String> {
 
 fn warnings(survey: &Survey<'_>) -> String {
     let mut text = String::new();
-    for complaint in survey_warnings(survey) {
-        let sentence = format!("{}: {}", complaint.about(), complaint.sentence);
+    for warning in survey_warnings(survey) {
+        let sentence = format!("{}: {}", warning.about(), warning.sentence);
         text += &prose::wrapped("warning: ", &sentence);
     }
     if text.is_empty() { text } else { format!("\n{text}") }

@@ -1,4 +1,4 @@
-//! A verification: what was found, in sentences.
+//! A verification: the finding in sentences.
 
 use super::prose::{self, fact};
 use syncline_record::VerificationRecord;
@@ -9,7 +9,7 @@ pub fn verification(record: &VerificationRecord) -> String {
     let mut text =
         format!("verified {}   {}   {}\n\n", record.title(), identity.started, identity.id);
     for sentence in &body.sentences {
-        // What has lines of its own is a table and stays as it is.
+        // A sentence of several lines is a table and is not wrapped.
         text += &if sentence.contains('\n') {
             format!("{sentence}\n")
         } else {

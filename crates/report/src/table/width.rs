@@ -1,9 +1,8 @@
-//! How wide views are drawn.
+//! The width of views.
 //!
-//! 1. Text is broken at a hundred columns, which is right for files, pages and pipes, and earlier in a
-//!    narrower terminal.
-//! 2. Tables are as wide as they need. Only a terminal, which would break their lines, makes them
-//!    narrower: what goes to a file or a pipe loses nothing.
+//! 1. Text is wrapped at a hundred columns in files, pages and pipes, and earlier in a narrower terminal.
+//! 2. Tables are as wide as they need to be. Only a terminal, which would break their lines, makes them
+//!    narrower: a file or a pipe receives every column.
 
 use std::cell::Cell;
 
@@ -17,17 +16,17 @@ thread_local! {
     static TERMINAL: Cell<Option<usize>> = const { Cell::new(None) };
 }
 
-/// The width of text that is drawn now, in columns.
+/// The current width of text, in columns.
 pub(super) fn width() -> usize {
     room().min(WIDEST)
 }
 
-/// The columns that a table may have now.
+/// The current limit for the width of a table, in columns.
 pub(super) fn room() -> usize {
     TERMINAL.get().map_or(usize::MAX, |columns| columns.max(NARROWEST))
 }
 
-/// Draws views for a terminal of so many columns; `None` where there is no terminal.
+/// Calls `draw` with the width of a terminal of that many columns; `None` means that there is no terminal.
 pub fn at_width<T>(columns: Option<usize>, draw: impl FnOnce() -> T) -> T {
     let before = TERMINAL.replace(columns);
     let drawn = draw();
@@ -40,7 +39,7 @@ mod tests {
     use super::{at_width, room, width};
 
     #[test]
-    fn a_width_holds_for_what_is_drawn_within_it() {
+    fn a_width_holds_only_within_its_call() {
         assert_eq!((width(), room()), (100, usize::MAX));
         assert_eq!(at_width(Some(80), || (width(), room())), (80, 80));
         assert_eq!(at_width(Some(200), || (width(), room())), (100, 200));

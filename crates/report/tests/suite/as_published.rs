@@ -1,4 +1,4 @@
-//! Views beside what sources published: golden files, what must stand on screen, what is refused.
+//! Views next to published figures: golden files, required texts, and refusals.
 
 use crate::fixture::{self, ENGINE, SQLITE, Store};
 use crate::golden;
@@ -17,7 +17,7 @@ fn records(runs: Vec<RunRecord>) -> Vec<Record> {
 
 fn survey_of_singles() -> Vec<Record> {
     let mut records = fixture::survey();
-    // A store of its own directory, whose probe nobody made.
+    // A store in another directory, which was not probed.
     let mut alone = fixture::run(SQLITE, 1, 410.0, 1.0);
     alone.identity.survey = None;
     alone.end.sync_line.directory = Some("/mnt/hdd".to_owned());
@@ -38,7 +38,7 @@ const NATIVE: Store = Store {
 
 const BY_JDBC: Store = Store { name: "jdbc:postgres", model: "threads", ..NATIVE };
 
-/// A run of one client on a server whose log is in a place of its own.
+/// A run of one client on a server whose log is in another directory.
 fn postgres(store: Store, per_s: f64, client_cpu_ns: f64) -> Record {
     let mut run = fixture::run(store, 1, per_s, 1.0);
     run.identity.survey = None;
@@ -67,7 +67,7 @@ fn every_view() -> Vec<(&'static str, Published, Vec<Record>)> {
     ]
 }
 
-/// The source of a published file, read without the crate.
+/// The source of a published file, read directly.
 fn source(published: Published) -> Value {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/data/published");
     let path = format!("{folder}/{}.json", published.word());
@@ -75,13 +75,13 @@ fn source(published: Published) -> Value {
     file["source"].clone()
 }
 
-/// As one line, so that a sentence is found wherever its lines break.
+/// The text as one line, so that a sentence is found wherever its lines break.
 fn unwrapped(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 #[test]
-fn views_beside_sources_match_their_golden_files() {
+fn views_of_sources_match_their_golden_files() {
     for (name, published, records) in every_view() {
         golden::check(name, &as_published(published, &records).unwrap());
     }
@@ -95,7 +95,7 @@ fn open(mut run: RunRecord) -> RunRecord {
 }
 
 #[test]
-fn the_rate_of_an_open_loop_is_no_rate_of_single_inserts() {
+fn the_rate_of_an_open_loop_is_not_a_rate_of_single_inserts() {
     let of = |run: RunRecord| records(vec![run]);
     let run = || fixture::run(ENGINE, 1, 40.0, 1.0);
     for view in [Published::Mail2002, Published::FromDual] {
@@ -109,32 +109,32 @@ fn the_rate_of_an_open_loop_is_no_rate_of_single_inserts() {
 }
 
 #[test]
-fn an_open_loop_is_said_to_be_one_beside_every_source() {
+fn an_open_loop_is_named_in_every_view() {
     for (view, run) in
         [(Published::K2, tpcc()), (Published::Bigdata, mrow()), (Published::Derby, select())]
     {
         let text = |run| unwrapped(&as_published(view, &records(vec![run])).unwrap());
         assert!(!text(run.clone()).contains("open loop"), "{view:?}");
-        let said = text(open(run));
-        assert!(said.contains("an open loop of 50/s (poisson)"), "{said}");
-        assert!(said.contains("not the most that the store does"), "{said}");
+        let text = text(open(run));
+        assert!(text.contains("an open loop of 50/s (poisson)"), "{text}");
+        assert!(text.contains("not the most that the store does"), "{text}");
     }
 }
 
 #[test]
-fn views_beside_sources_keep_the_width_and_name_no_infinite_figure() {
+fn views_of_sources_keep_the_width_and_print_no_infinite_figure() {
     for (name, published, records) in every_view() {
         for line in as_published(published, &records).unwrap().lines() {
             assert!(line.chars().count() <= 100, "{name}: {line}");
             assert_eq!(line.trim_end(), line, "{name} ends a line in spaces");
-            let mut words = line.split(|sign: char| !sign.is_alphanumeric());
+            let mut words = line.split(|character: char| !character.is_alphanumeric());
             let infinite = words.any(|word| ["inf", "nan"].contains(&&*word.to_lowercase()));
             assert!(!infinite, "{name}: {line}");
         }
     }
 }
 
-/// The widest tables there are: several runs of the load with the largest figures, metered and not.
+/// The widest tables: several runs of the load with the largest figures, profiled and not.
 #[test]
 fn several_runs_of_one_load_keep_the_width_too() {
     let join = |metered: bool| {
@@ -160,24 +160,24 @@ fn several_runs_of_one_load_keep_the_width_too() {
     assert!(text.lines().all(|line| line.chars().count() <= 100), "{text}");
 }
 
-/// Figures come from files, and with each file's figures come its source and its known errors.
+/// Every view prints the source and the known errors of its published figures.
 #[test]
-fn no_published_figure_stands_without_its_source_and_its_errors() {
+fn no_published_figure_is_printed_without_its_source_and_its_errors() {
     for (name, published, records) in every_view() {
         let text = unwrapped(&as_published(published, &records).unwrap());
         let source = source(published);
-        let said = ["title", "date", "machine", "counts"].map(|field| &source[field]);
+        let fields = ["title", "date", "machine", "counts"].map(|field| &source[field]);
         let errors = source["known_errors"].as_array().unwrap();
-        for said in said.into_iter().chain(errors) {
-            let said = unwrapped(said.as_str().unwrap());
-            assert!(text.contains(&said), "{name} does not say: {said}");
+        for part in fields.into_iter().chain(errors) {
+            let part = unwrapped(part.as_str().unwrap());
+            assert!(text.contains(&part), "{name} does not print: {part}");
         }
     }
 }
 
-/// What stands beside published figures is as fully told as they are.
+/// Syncline's figures are printed with as much context as the published ones.
 #[test]
-fn our_figures_stand_with_durability_machine_and_notice() {
+fn synclines_figures_are_printed_with_durability_machine_and_notice() {
     for (name, published, records) in every_view() {
         let text = unwrapped(&as_published(published, &records).unwrap());
         assert!(text.contains("power loss not tested"), "{name}: {text}");
@@ -209,15 +209,15 @@ fn a_record_that_does_not_fit_is_refused_with_the_command_that_makes_one() {
         (Published::Derby, insert(), "a run of insert", "run select"),
     ] {
         let id = record.identity().id.clone();
-        let said = as_published(published, &[record]).unwrap_err().to_string();
+        let refusal = as_published(published, &[record]).unwrap_err().to_string();
         for word in [&id, published.word(), is, command] {
-            assert!(said.contains(word), "{word}: {said}");
+            assert!(refusal.contains(word), "{word}: {refusal}");
         }
-        assert_eq!(said.lines().count(), 1);
+        assert_eq!(refusal.lines().count(), 1);
     }
-    // A matrix needs one client that commits every insert; several clients are not refused beside it.
-    let said = as_published(Published::Mail2002, &[insert(), probe()]).unwrap_err();
-    assert!(said.to_string().contains("run insert --clients 1"), "{said}");
+    // A matrix needs a run of one client that commits every insert; with one, other runs are not refused.
+    let refusal = as_published(Published::Mail2002, &[insert(), probe()]).unwrap_err();
+    assert!(refusal.to_string().contains("run insert --clients 1"), "{refusal}");
     for published in Published::ALL {
         assert!(as_published(published, &[]).is_err(), "{published:?}");
     }
@@ -231,16 +231,16 @@ fn one_record_that_does_not_fit_refuses_all() {
 
 /// 1,102 aborted of 9,957 that 2007 would have printed as committed, in 5,123 ms.
 #[test]
-fn printed_and_corrected_rates_of_ours_stand_side_by_side() {
+fn printed_and_corrected_rates_of_a_run_are_in_one_row() {
     let text = as_published(Published::Bigdata, &records(vec![concurrent_tx()])).unwrap();
-    let ours = text.lines().skip_while(|line| !line.starts_with("now: engine")).nth(1);
-    let cells: Vec<&str> = ours.unwrap().split_whitespace().collect();
+    let now = text.lines().skip_while(|line| !line.starts_with("now: engine")).nth(1);
+    let cells: Vec<&str> = now.unwrap().split_whitespace().collect();
     let expected = ["20", "9957", "1102", "24", "19", "5123", "1943", "1728.3", "11.1", "%"];
     assert_eq!(cells, expected);
     assert!(text.contains("21 by cause serialization, 3 by cause limit"), "{text}");
     let text = as_published(Published::Bigdata, &records(vec![mrow()])).unwrap();
-    let ours = text.lines().find(|line| line.starts_with("now: engine"));
-    let cells: Vec<&str> = ours.unwrap().split_whitespace().skip(3).collect();
+    let now = text.lines().find(|line| line.starts_with("now: engine"));
+    let cells: Vec<&str> = now.unwrap().split_whitespace().skip(3).collect();
     assert_eq!(cells, ["400000", "20", "0", "10047", "39812", "5290", "3.98M/s"]);
 }
 
@@ -279,7 +279,7 @@ fn modules_of_a_metered_run_have_their_shares_by_user_kernel_and_both() {
         lines("logging ")[2],
         "logging 0.2 unknown 1.9 unknown 0.300 unknown 5.5e-6 unknown"
     );
-    // Nothing of ours was seen there, which is a figure; nobody looked at its objects, which is none.
+    // No samples there is a figure, zero; objects were not measured and are unknown.
     assert_eq!(lines("data store")[0], "data store 21.3 0.0 0.0 0.0 2.7 0.0 1327 unknown");
     let all = unwrapped(&lines("all ")[0]);
     assert_eq!(all, "all 100.0 100.0 100.0 100.0 100.0 100.0 5811 unknown");
@@ -287,11 +287,11 @@ fn modules_of_a_metered_run_have_their_shares_by_user_kernel_and_both() {
 
 /// Conflicts and retries over the three phases of two seconds.
 #[test]
-fn aborts_are_conflicts_and_retries_a_second() {
+fn aborts_are_conflicts_and_retries_per_second() {
     let text = as_published(Published::K2, &records(vec![tpcc()])).unwrap();
     let aborts = text.lines().skip_while(|line| !line.starts_with("aborts:"));
-    let ours = aborts.skip(1).find(|line| line.trim_start().starts_with("now"));
-    assert_eq!(unwrapped(ours.unwrap()), "now 1.60k/s");
+    let now = aborts.skip(1).find(|line| line.trim_start().starts_with("now"));
+    assert_eq!(unwrapped(now.unwrap()), "now 1.60k/s");
 }
 
 #[test]
@@ -313,7 +313,7 @@ fn records_that_were_cut_short_are_shown_with_what_they_have() {
         let text = as_published(published, &cut).unwrap();
         assert!(text.contains("cut short"), "{name}: {text}");
         for line in text.lines() {
-            let mut words = line.split(|sign: char| !sign.is_alphanumeric());
+            let mut words = line.split(|character: char| !character.is_alphanumeric());
             assert!(!words.any(|word| ["inf", "NaN"].contains(&word)), "{name}: {line}");
             assert!(line.chars().count() <= 100, "{name}: {line}");
         }
@@ -321,7 +321,7 @@ fn records_that_were_cut_short_are_shown_with_what_they_have() {
 }
 
 #[test]
-fn words_of_views_are_distinct_and_each_has_its_file() {
+fn names_of_views_are_distinct_and_each_has_its_file() {
     let words: BTreeMap<&str, Value> =
         Published::ALL.iter().map(|published| (published.word(), source(*published))).collect();
     assert_eq!(words.len(), Published::ALL.len());
@@ -330,11 +330,11 @@ fn words_of_views_are_distinct_and_each_has_its_file() {
 }
 
 #[test]
-fn the_page_draws_inserts_over_inserts_a_commit_where_they_differ() {
+fn the_page_draws_inserts_by_inserts_per_commit_if_they_differ() {
     let page = html::report(&commit_every(), &[]);
-    assert!(page.contains("aria-label=\"Inserts per second by inserts a commit\""));
+    assert!(page.contains("aria-label=\"Inserts per second by inserts per commit\""));
     assert!(page.contains("sqlite, threads, data, 1 client"));
-    assert!(!page.contains("engine, futures, data, 1 client"), "one point is no curve");
+    assert!(!page.contains("engine, futures, data, 1 client"), "one point is not a curve");
     let page = html::report(&[fixture::run(ENGINE, 1, 11_300.0, 1.0).into()], &[]);
-    assert!(!page.contains("Inserts per second by inserts a commit"));
+    assert!(!page.contains("Inserts per second by inserts per commit"));
 }

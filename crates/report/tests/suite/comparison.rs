@@ -1,4 +1,4 @@
-//! Comparisons: what is refused, what is called faster, what is a regression.
+//! Comparisons: refusals, verdicts and regressions.
 
 use crate::fixture::{self, ENGINE, SQLITE, SQLITE_QUEUE, Store};
 use syncline_record::{Record, RunRecord};
@@ -34,7 +34,7 @@ fn unlike_runs_are_refused_unless_asked_for() {
     assert!(refusal(base(), other).contains("commit-every=100"));
     let mut empty = base();
     empty.end.outcomes.committed = 0;
-    assert!(refusal(base(), empty).contains("nothing was committed"));
+    assert!(refusal(base(), empty).contains("no committed transactions"));
     let probe = Record::from(fixture::probe());
     let mixed = compare(&record(base()), &probe, true).unwrap_err().to_string();
     assert!(mixed.contains("cannot be compared with a probe"));
@@ -53,13 +53,13 @@ fn a_run_on_a_disk_that_drops_syncs_is_not_compared_with_one_on_a_disk_that_may_
     assert!(refused.contains(difference) && refused.contains("--unequal"), "{refused}");
     let allowed = compare(&record(on_disk()), &record(in_memory.clone()), true).unwrap();
     assert_eq!(allowed.differences, [difference]);
-    // Two that drop them alike are compared.
+    // Two disks that both drop syncs are compared.
     let both = compare(&record(in_memory.clone()), &record(in_memory), false).unwrap();
     assert_eq!(both.differences, Vec::<String>::new());
 }
 
 #[test]
-fn faster_is_said_only_where_ranges_do_not_meet() {
+fn the_verdict_is_faster_only_if_ranges_do_not_overlap() {
     // Ranges reach from 0.98 to 1.03 of the median.
     let at = |rate| record(fixture::run(SQLITE, 8, rate, 1.0));
     let verdict = |second| {
@@ -84,7 +84,7 @@ fn another_store_with_the_same_model_may_be_compared() {
 }
 
 #[test]
-fn one_run_a_side_is_judged_by_its_intervals_and_says_so() {
+fn one_run_a_side_is_judged_by_its_intervals() {
     let once = |rate| {
         let mut run = fixture::run(SQLITE, 8, rate, 1.0);
         run.end.repetitions.truncate(1);
@@ -103,7 +103,7 @@ fn one_run_a_side_is_judged_by_its_intervals_and_says_so() {
     assert!(!compared.regression);
 }
 
-/// A run of so many repetitions.
+/// A run of `count` repetitions.
 fn repeated(count: usize) -> RunRecord {
     let mut run = fixture::run(SQLITE, 8, 10_000.0, 1.0);
     while run.end.repetitions.len() < count {
@@ -113,7 +113,7 @@ fn repeated(count: usize) -> RunRecord {
     run
 }
 
-/// D4: what was called a regression of two equal runs of a second.
+/// D4: two equal runs of a second were called a regression.
 #[test]
 fn runs_of_a_second_are_too_short_to_judge() {
     let short = |rate| {
@@ -183,7 +183,7 @@ fn open_once(factor: u64) -> RunRecord {
 
 /// D7: response times had no windows, so that the same figures had two verdicts.
 #[test]
-fn in_an_open_loop_response_times_are_judged_as_the_same_service_times_are() {
+fn in_an_open_loop_response_times_are_judged_like_equal_service_times() {
     for (factor, verdict) in [(1, Verdict::NoDifferenceShown), (2, Verdict::Slower)] {
         let second = record(open_once(factor));
         let compared = compare(&record(open_once(1)), &second, false).unwrap();
@@ -197,7 +197,7 @@ fn in_an_open_loop_response_times_are_judged_as_the_same_service_times_are() {
 
 /// D7: a record of an older version, in which no interval has response times.
 #[test]
-fn an_old_record_of_an_open_loop_has_no_verdict_and_says_why() {
+fn an_old_record_of_an_open_loop_has_no_verdict_and_a_reason() {
     let mut old = open_once(2);
     for one in &mut old.intervals {
         (one.response_p50_ns, one.response_p99_ns) = (None, None);

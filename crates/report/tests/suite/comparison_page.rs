@@ -1,4 +1,4 @@
-//! The page of a comparison: the words of the terminal, a strip for each ratio, refusals that say why.
+//! The page of a comparison: the texts of the terminal, a strip for each ratio, refusals with their reason.
 
 use crate::fixture::{self, ENGINE, SQLITE};
 use crate::golden;
@@ -14,7 +14,7 @@ fn page(first: &Record, second: &Record, unequal: bool) -> String {
     html::comparison([first, second], &compare(first, second, unequal))
 }
 
-/// What is on the page before the folded records.
+/// The page before the collapsed records.
 fn shown(page: &str) -> &str {
     page.split_once("<h2 class=\"screen\">").unwrap().0
 }
@@ -52,7 +52,7 @@ fn a_comparison_has_a_strip_for_each_ratio_and_the_words_of_the_terminal() {
     for word in text.split_whitespace().filter(|word| !word.contains('─')) {
         assert!(shown.contains(&escaped(word)), "{word}");
     }
-    // The value that a pointer finds: ratio, what it lies between, both sides, verdict.
+    // The title under the pointer: ratio, its range, both sides, verdict.
     let value = "<title>throughput: B/A 0.89 x, 0.84 x to 0.94 x; A 9.12k/s (8.92k to 9.39k/s), \
                  B 8.10k/s (7.92k to 8.34k/s); slower</title>";
     assert!(shown.contains(value), "{shown}");
@@ -63,7 +63,7 @@ fn a_comparison_has_a_strip_for_each_ratio_and_the_words_of_the_terminal() {
 }
 
 #[test]
-fn costs_per_commit_are_judged_by_repetitions_and_said_to_be_less_or_more() {
+fn costs_per_commit_are_judged_by_repetitions_as_less_or_more() {
     let of = |commits_per_sync: f64, cpu_ns: f64| {
         let mut run = fixture::run(SQLITE, 8, 9_000.0, 1.0);
         let one = run.end.repetitions[1].clone();
@@ -90,7 +90,7 @@ fn costs_per_commit_are_judged_by_repetitions_and_said_to_be_less_or_more() {
 }
 
 #[test]
-fn a_refused_comparison_has_a_page_that_says_why_and_draws_nothing() {
+fn a_refused_comparison_has_a_page_with_the_reason_and_no_chart() {
     let base = record(fixture::run(SQLITE, 8, 9_000.0, 1.0));
     let other = record(fixture::run(ENGINE, 1, 9_000.0, 1.0));
     let probe = Record::from(fixture::probe());

@@ -1,4 +1,4 @@
-//! From what runner and probe found to records.
+//! Conversion of the results of runner and probe to records.
 
 use crate::fixture::{self, SQLITE};
 use crate::schema;
@@ -59,7 +59,7 @@ fn runner_head() -> RunHead {
             },
             log_place: LogLocation::Directory(PathBuf::from("/home/ann")),
             process: StoreProcess::InProcess,
-            disk_space: Err("the store was not asked".to_owned()),
+            disk_space: Err("the store was not reached".to_owned()),
             intent: DryRunPlan::default(),
         },
         workload: WorkloadFacts {
@@ -84,7 +84,7 @@ fn runner_head() -> RunHead {
     }
 }
 
-/// A repetition that committed so many in two seconds.
+/// A repetition with `committed` commits in two seconds.
 pub(crate) fn result(committed: u64, syncs: Option<f64>) -> RunResult {
     let outcomes = Outcomes {
         attempted: committed + 3,
@@ -213,7 +213,7 @@ fn repetitions_become_one_record_of_median_sum_and_range() {
     assert_eq!(end.outcomes.conflict_causes["locked"], 6);
     assert!(end.outcomes.adds_up());
     let times = end.transactions[0].service_ns.as_ref().unwrap();
-    assert_eq!(times.p50, 200, "times are those of the repetition in the middle");
+    assert_eq!(times.p50, 200, "times are those of the median repetition");
     assert_eq!(end.arrivals.as_ref().unwrap().abandoned, 21);
     assert_eq!(end.per_commit.syncs.value, Some(0.3), "the median of those that were counted");
     assert_eq!(end.per_commit.synced_writes.source, "perf_event_paranoid is 3");
@@ -229,7 +229,7 @@ fn repetitions_become_one_record_of_median_sum_and_range() {
 }
 
 #[test]
-fn a_violated_check_of_any_repetition_stands() {
+fn a_violated_check_of_any_repetition_is_kept() {
     let mut runs = [result(100, None), result(100, None), result(100, None)];
     runs[1].checks[0].outcome = CheckOutcome::Violated("row 17 is missing".to_owned());
     let record = from_run(&runs, &given());
@@ -239,7 +239,7 @@ fn a_violated_check_of_any_repetition_stands() {
 }
 
 #[test]
-fn what_ended_early_says_so() {
+fn a_run_that_ended_early_has_a_reason() {
     let mut runs = [result(100, None), result(0, None)];
     runs[1].stopped_by = StopReason::Failure {
         kind: FailureKind::DiskFull,
@@ -258,7 +258,7 @@ fn what_ended_early_says_so() {
 }
 
 #[test]
-fn a_run_that_was_written_as_it_went_is_what_was_converted() {
+fn a_run_written_during_the_run_equals_the_converted_one() {
     let folder = tempfile::tempdir().unwrap();
     let runs = [result(300, Some(0.5))];
     let given = RunInputs { repeat: 1, ..given() };
@@ -272,7 +272,7 @@ fn a_run_that_was_written_as_it_went_is_what_was_converted() {
     assert_eq!(read(&path).unwrap(), Record::from(record));
 }
 
-/// A rate above the line is noted in the record itself, so that every reader sees it.
+/// A rate above the line is noted in the record itself, so that every reader gets it.
 #[test]
 fn findings_are_written_into_the_record() {
     let mut run = result(600_000, None);
@@ -283,7 +283,7 @@ fn findings_are_written_into_the_record() {
     assert!(record.end.warnings.iter().any(|warning| warning.name == "durability"));
 }
 
-/// A real probe of a real folder: what it found keeps to the schema and can be shown.
+/// A real probe of a real folder: its record matches the schema and can be shown.
 #[test]
 fn a_real_probe_becomes_a_record() {
     let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
@@ -298,7 +298,7 @@ fn a_real_probe_becomes_a_record() {
         })
     };
     let mut plan = Plan::quick();
-    // The methods one by one, each for a moment; then the line over what is fastest.
+    // The methods one by one, each briefly; then the sync line with the fastest.
     plan.steps.truncate(4);
     for step in &mut plan.steps {
         if let Step::Sync(step) = step {

@@ -1,4 +1,4 @@
-//! The views of a metered run: the table by module, how each figure was taken, what is left out.
+//! The views of a profiled run: the table by module, how each figure was measured, what is left out.
 
 use crate::cost_fixture;
 use crate::fixture::{self, SQLITE};
@@ -65,7 +65,7 @@ fn the_shares_of_the_threads_shown_add_up_to_a_hundred() {
 }
 
 #[test]
-fn unknown_is_always_a_row_even_where_nothing_is_unknown() {
+fn unknown_is_always_a_row_even_if_nothing_is_unknown() {
     let run = with(|cost| {
         for metric in &mut cost.metrics {
             metric.innermost.retain(|row| row.module.is_some());
@@ -73,7 +73,7 @@ fn unknown_is_always_a_row_even_where_nothing_is_unknown() {
     });
     let text = table::cost(&run, &CostChoice::default());
     assert!(text.lines().any(|line| line.starts_with("  unknown ")), "{text}");
-    assert!(!text.contains("  parse and plan"), "no row without anything: {text}");
+    assert!(!text.contains("  parse and plan"), "a row without amounts: {text}");
 }
 
 #[test]
@@ -85,7 +85,7 @@ fn waiting_for_a_request_has_a_row_and_no_share_of_wall_clock() {
 }
 
 #[test]
-fn what_could_not_be_split_says_why_and_is_no_zero() {
+fn a_metric_that_could_not_be_split_has_a_reason_and_is_not_zero() {
     let run = with(|cost| {
         let calls = cost.metrics.iter_mut().find(|one| one.metric == "system_calls");
         let calls = calls.unwrap();
@@ -109,7 +109,7 @@ fn what_could_not_be_split_says_why_and_is_no_zero() {
 }
 
 #[test]
-fn threads_that_are_not_shown_stand_below_without_shares() {
+fn threads_that_are_not_shown_are_below_without_shares() {
     let text = table::cost(&metered(), &CostChoice::default());
     let line = text.lines().find(|line| line.starts_with("  background threads"));
     let line = line.unwrap_or_else(|| panic!("{text}"));
@@ -124,7 +124,7 @@ fn threads_that_are_not_shown_stand_below_without_shares() {
 }
 
 #[test]
-fn tables_stand_in_eighty_columns() {
+fn tables_fit_eighty_columns() {
     for choice in [CostChoice::default(), everyone()] {
         let text = table::cost(&metered(), &choice);
         let tables = text.lines().filter(|line| line.contains('─'));
@@ -135,16 +135,16 @@ fn tables_stand_in_eighty_columns() {
 }
 
 #[test]
-fn a_run_that_was_not_metered_says_so() {
+fn a_run_without_a_profile_has_a_sentence_instead_of_a_table() {
     let run = fixture::run(SQLITE, 1, 9_120.0, 1.0);
     let text = table::cost(&run, &CostChoice::default());
-    assert!(text.contains("not metered") && text.contains("--meter"), "{text}");
+    assert!(text.contains("not profiled") && text.contains("--meter"), "{text}");
 }
 
-// 2.7 of the users' page: 133 samples in 4 s give +-8 points, which nothing said
+// 2.7 of the users' page: 133 samples in 4 s give +-8 points, which was not printed
 #[test]
-fn the_sampling_error_of_shares_is_said_once_with_what_to_do() {
-    let run = looked_at(metered(), |count| count * 10);
+fn the_sampling_error_of_shares_is_printed_once_with_advice() {
+    let run = with_samples(metered(), |count| count * 10);
     let text = table::cost(&run, &CostChoice::default());
     let flat = text.split_whitespace().collect::<Vec<_>>().join(" ");
     let sentence = "450 samples: CPU shares +-5 points or better (95 %); measure longer or use --sampling-hz 999";
@@ -154,18 +154,18 @@ fn the_sampling_error_of_shares_is_said_once_with_what_to_do() {
 }
 
 #[test]
-fn few_looks_are_said_to_be_few() {
+fn too_few_samples_cause_a_sentence() {
     let words = "too few for shares by module";
-    let often = looked_at(metered(), |count| count * 10);
+    let often = with_samples(metered(), |count| count * 10);
     let text = table::cost(&often, &CostChoice::default());
     assert!(!text.contains(words), "{text}");
-    let rarely = looked_at(metered(), |count| count.min(3));
+    let rarely = with_samples(metered(), |count| count.min(3));
     let few = table::cost(&rarely, &CostChoice::default());
     assert!(few.contains(words) && few.contains("network server"), "{few}");
 }
 
-/// The same with other counts of looks: with three a module no share is known.
-fn looked_at(mut run: RunRecord, counted: fn(u64) -> u64) -> RunRecord {
+/// The same with other counts of samples: with three per module no share is known.
+fn with_samples(mut run: RunRecord, counted: fn(u64) -> u64) -> RunRecord {
     let cost = run.end.cost.as_mut().unwrap();
     for metric in &mut cost.metrics {
         for row in metric.innermost.iter_mut().chain(&mut metric.on_behalf_of) {
@@ -184,8 +184,8 @@ fn stages_of_a_survey_show_their_cost_or_that_they_were_too_short() {
             stages += 1;
             let metered = cost_fixture::metered((**run).clone());
             **run = match stages {
-                1 => looked_at(metered, |count| count * 10),
-                2 => looked_at(metered, |count| count.min(3)),
+                1 => with_samples(metered, |count| count * 10),
+                2 => with_samples(metered, |count| count.min(3)),
                 _ => continue,
             };
         }

@@ -1,4 +1,4 @@
-//! The cost of a metered run as a record holds it, and the profile that it could come from.
+//! The cost of a profiled run as a record holds it.
 
 use syncline_record::{
     Cost, CostRow, CostTotal, LookingCost, LookingPair, LookingRatio, MetricCost, Range, RunRecord,
@@ -10,7 +10,7 @@ pub(crate) const COMMITS: u64 = 12_000;
 /// Class of threads, module, user, kernel.
 type Cpu = (&'static str, Option<&'static str>, u64, u64);
 
-/// Nanoseconds a transaction by class of threads and module: user, kernel; none is what no module had.
+/// Nanoseconds per transaction by class of threads and module: user, kernel; `None` is unknown code.
 const CPU: [Cpu; 9] = [
     ("connection", Some("network_server"), 4_200, 21_500),
     ("connection", Some("client_api"), 300, 0),
@@ -42,7 +42,7 @@ const OFF: [(&str, Option<&str>, u64); 4] = [
     ("connection", None, 1_000),
 ];
 
-fn rows(charges: &[(&str, Option<&str>, u64)], looks: Option<u64>, waits: bool) -> Vec<CostRow> {
+fn rows(charges: &[(&str, Option<&str>, u64)], sample: Option<u64>, waits: bool) -> Vec<CostRow> {
     let left_out = |module: Option<&str>| waits && module == Some("waiting_for_request");
     let row = |(class, module, amount): &(&str, Option<&str>, u64)| {
         let own = charges.iter().filter(|(one, ..)| one == class);
@@ -55,9 +55,9 @@ fn rows(charges: &[(&str, Option<&str>, u64)], looks: Option<u64>, waits: bool) 
             amount: *amount,
             per_transaction: Some(*amount as f64 / COMMITS as f64),
             share,
-            count: looks.map_or(*amount, |each| *amount / each),
+            count: sample.map_or(*amount, |each| *amount / each),
             share_range: share
-                .filter(|_| looks.is_some())
+                .filter(|_| sample.is_some())
                 .map(|share| Range { least: share * 0.9, most: share * 1.1 }),
         }
     };
@@ -65,7 +65,7 @@ fn rows(charges: &[(&str, Option<&str>, u64)], looks: Option<u64>, waits: bool) 
 }
 
 fn metric(name: &str, unit: &str, rows: Vec<CostRow>, distance: Option<&str>) -> MetricCost {
-    // On behalf of: what the lock manager had is the log's.
+    // On behalf of: the lock manager's part is charged to the log.
     let outward = rows.iter().cloned().map(|mut row| {
         if row.module.as_deref() == Some("lock_manager") {
             row.module = Some("logging".to_owned());
@@ -91,22 +91,30 @@ fn ratio(ratio: f64) -> LookingRatio {
     LookingRatio { median: ratio, least: ratio, most: ratio }
 }
 
-/// A server's cost: processor time sampled, calls and switches exact, allocations not to be had.
+/// A server's cost: processor time sampled, calls and switches exact, allocations not available.
 pub(crate) fn cost() -> Cost {
     let each = |pick: fn(&Cpu) -> u64| {
         let all = CPU.iter().map(|one| (one.0, one.1, pick(one) * COMMITS));
         all.collect::<Vec<_>>()
     };
-    let looks = "99 samples/s per CPU";
-    let mut user =
-        metric("cpu_user", "ns", rows(&each(|one| one.2), Some(10_101_010), false), Some(looks));
+    let frequency = "99 samples/s per CPU";
+    let mut user = metric(
+        "cpu_user",
+        "ns",
+        rows(&each(|one| one.2), Some(10_101_010), false),
+        Some(frequency),
+    );
     user.total = Some(CostTotal {
         amount: 14_000 * COMMITS,
         per_transaction: Some(14_000.0),
         source: "/proc/PID/stat".to_owned(),
     });
-    let kernel =
-        metric("cpu_kernel", "ns", rows(&each(|one| one.3), Some(10_101_010), false), Some(looks));
+    let kernel = metric(
+        "cpu_kernel",
+        "ns",
+        rows(&each(|one| one.3), Some(10_101_010), false),
+        Some(frequency),
+    );
     let off = OFF.map(|(class, module, each)| (class, module, each * COMMITS));
     let mut off = metric("off_cpu", "ns", rows(&off, None, true), None);
     off.lengths = Some(vec![0, 0, 0, 0, 0, 0, 0, 0, 0, 40, 410, 2_200, 30_500, 21_000, 900, 7, 3]);
@@ -154,7 +162,7 @@ pub(crate) fn cost() -> Cost {
     }
 }
 
-/// The same run, metered.
+/// The same run with a profile.
 pub(crate) fn metered(mut run: RunRecord) -> RunRecord {
     run.head.plan.looks_per_s = Some(99);
     run.end.cost = Some(cost());

@@ -1,4 +1,4 @@
-//! Records of a survey as a small virtual machine gives it, made without a machine.
+//! Made-up records of a survey on a small virtual machine.
 
 use std::collections::BTreeMap;
 use syncline_record::{
@@ -98,7 +98,7 @@ pub(crate) fn outcomes(committed: u64, unfinished: u64) -> Outcomes {
     Outcomes { attempted: committed + unfinished, committed, unfinished, ..Outcomes::none() }
 }
 
-/// The rates of the three slices of a run, as parts of its rate.
+/// The rates of the three slices of a run, relative to its rate.
 const FACTORS: [f64; 3] = [0.98, 1.0, 1.03];
 
 /// A run of three slices of two seconds.
@@ -178,7 +178,7 @@ pub(crate) fn run(store: Store, clients: u64, per_s: f64, commits_per_sync: f64)
     }
 }
 
-/// A run in which some clients were hardly served.
+/// A run with starved clients.
 pub(crate) fn starving(mut run: RunRecord) -> RunRecord {
     if let Some(fairness) = &mut run.end.fairness {
         fairness.least = 0;
@@ -187,7 +187,7 @@ pub(crate) fn starving(mut run: RunRecord) -> RunRecord {
     run
 }
 
-/// An open loop at twice what the store can do.
+/// An open loop at twice the store's rate.
 pub(crate) fn overloaded() -> RunRecord {
     let mut run = run(SQLITE, 8, 9_000.0, 1.0);
     run.head.plan.arrival = "poisson".to_owned();
@@ -314,7 +314,8 @@ fn intervals(repetition: u64, per_s: f64, service_ns: u64) -> Vec<Interval> {
             repetition,
             start_ns: second * SECOND_NS,
             end_ns: (second + 1) * SECOND_NS,
-            // A little wave, so that curves over time are none too straight; both seconds are the repetition.
+            // A small variation, so that curves over time are not straight lines; both seconds together are
+            // the repetition.
             committed: (per_s * (1.0 + 0.002 * (2.0 * second as f64 - 1.0))) as u64,
             aborted: 0,
             conflicted: 0,
@@ -542,7 +543,7 @@ fn measured((method, write_bytes, state, outstanding, rate): (&str, u64, &str, u
 /// The whole survey, the probe first.
 pub(crate) fn survey() -> Vec<Record> {
     let mut records = vec![Record::from(probe())];
-    let rungs = [
+    let steps = [
         (ENGINE, 1, 11_300.0, 1.0),
         (ENGINE, 8, 61_400.0, 5.6),
         (ENGINE, 64, 412_000.0, 38.0),
@@ -555,7 +556,7 @@ pub(crate) fn survey() -> Vec<Record> {
         (SQLITE_QUEUE, 64, 231_000.0, 61.0),
         (SQLITE_QUEUE, 1_000, 334_000.0, 870.0),
     ];
-    records.extend(rungs.map(|(store, clients, rate, commits)| {
+    records.extend(steps.map(|(store, clients, rate, commits)| {
         let run = run(store, clients, rate, commits);
         let crowded = store.model == "threads" && clients == 64;
         Record::from(if crowded { starving(run) } else { run })

@@ -1,4 +1,4 @@
-//! Holds a text to its file under `tests/golden`; `UPDATE=1` writes the file instead.
+//! Compares a text with its file under `tests/golden`; `UPDATE=1` writes the file instead.
 
 use std::path::Path;
 

@@ -1,5 +1,4 @@
-//! What the figures of every record that these tests make agree on, and that a record which does not is
-//! named.
+//! Consistency of the figures of every record in these tests, and detection of inconsistent records.
 
 use crate::fixture::{self, ENGINE, SQLITE};
 use crate::{conversion, cost_fixture, published_fixture};
@@ -9,7 +8,7 @@ use syncline_runner::record::from_run;
 
 /// Item 4: the records behind all golden files, and those made from the runner's results.
 #[test]
-fn every_record_of_these_tests_agrees_with_itself() {
+fn every_record_of_these_tests_is_consistent() {
     let surveyed = fixture::survey();
     let mut runs: Vec<RunRecord> = surveyed.iter().filter_map(Record::as_run).cloned().collect();
     runs.extend(published_fixture::commit_every().iter().filter_map(Record::as_run).cloned());
@@ -39,7 +38,7 @@ fn every_record_of_these_tests_agrees_with_itself() {
     assert!(found.is_empty(), "{}", found.concat());
 }
 
-/// One that is whole, for what is done to it.
+/// A consistent record, to be damaged by the tests.
 fn whole() -> RunRecord {
     let mut run = fixture::run(SQLITE, 8, 9_000.0, 1.0);
     for one in &mut run.end.repetitions {
@@ -68,7 +67,7 @@ fn clients_that_waited_through_the_run_contradict_nothing() {
         fairness.starved = (0..clients).collect();
         let one = &mut run.end.repetitions[0].client_time;
         *one = Some(ClientTime { in_transactions: 1.0, between: 0.0 });
-        violations(run).iter().any(|what| what.contains("clients by the rate"))
+        violations(run).iter().any(|what| what.contains("clients divided by the rate"))
     };
     let times = &mut run.end.repetitions[0].transactions[0];
     for times in [&mut times.service_ns, &mut times.response_ns] {
@@ -78,26 +77,26 @@ fn clients_that_waited_through_the_run_contradict_nothing() {
     assert!(!starve(&mut run, 7));
 }
 
-/// Item 4: each invariant can fail, and is named where it does.
+/// Item 4: each invariant can fail, and is named if it does.
 #[test]
-fn a_record_that_contradicts_itself_is_named() {
-    violated(|run| run.end.outcomes.attempted += 1, "the ends of all");
+fn an_inconsistent_record_names_the_violated_invariant() {
+    violated(|run| run.end.outcomes.attempted += 1, "the outcomes of all");
     violated(
         |run| run.end.repetitions[0].transactions[0].outcomes = fixture::outcomes(1, 0),
         "do not add up",
     );
-    // f01: a count of one time by the length of another.
-    violated(|run| run.end.repetitions[1].throughput_per_s *= 1.8, "the rate by");
+    // f01: a count of one span divided by the length of another.
+    violated(|run| run.end.repetitions[1].throughput_per_s *= 1.8, "the rate times");
     violated(|run| run.end.commits_in_span = Some(3), "the repetitions' commits");
     violated(|run| run.end.repetitions[0].commits_late = Some(u64::MAX), "were late");
-    violated(|run| run.end.repetitions[2].commits_per_sync = Some(2.0), "commits per sync by");
+    violated(|run| run.end.repetitions[2].commits_per_sync = Some(2.0), "commits per sync times");
     violated(
         |run| {
             run.end.stopped_by = Some("transactions".to_owned());
             run.end.repetitions[0].outcomes.committed -= 1;
             run.end.repetitions[0].outcomes.unfinished += 1;
         },
-        "a run by count",
+        "a run that ends by count",
     );
     violated(
         |run| {
@@ -112,7 +111,7 @@ fn a_record_that_contradicts_itself_is_named() {
             let one = &mut run.end.repetitions[0].transactions[0];
             one.response_ns.as_mut().unwrap().p99 += 1;
         },
-        "has two times",
+        "differ in a closed loop",
     );
     // D1: clients that waited through the run were in no figure.
     violated(
@@ -129,7 +128,7 @@ fn a_record_that_contradicts_itself_is_named() {
                 times.as_mut().unwrap().mean *= 0.5;
             }
         },
-        "8 clients by the rate",
+        "8 clients divided by the rate",
     );
     violated(
         |run| {
@@ -138,12 +137,12 @@ fn a_record_that_contradicts_itself_is_named() {
         },
         "read_share",
     );
-    violated(|run| run.intervals[0].start_ns = u64::MAX, "interval 1 is not");
-    violated(|run| run.intervals[0].committed *= 3, "hold more commits");
+    violated(|run| run.intervals[0].start_ns = u64::MAX, "times of interval 1 are not");
+    violated(|run| run.intervals[0].committed *= 3, "have more commits");
 }
 
 #[test]
-fn shares_of_one_whole_add_up_to_it() {
+fn shares_of_one_whole_must_add_up() {
     let metered = || cost_fixture::metered(whole());
     assert_eq!(violations(&metered()), Vec::<String>::new());
     let mut more = metered();
@@ -166,16 +165,16 @@ fn shares_of_one_whole_add_up_to_it() {
         timed_one_in: 64,
         rows: vec![path],
     });
-    assert!(violations(&split).join("; ").contains("are not its whole"));
+    assert!(violations(&split).join("; ").contains("do not add up to its total"));
 }
 
-/// Item 4: in the product.
+/// Item 4: the runner warns of an inconsistent record.
 #[test]
-fn a_record_that_contradicts_itself_says_so() {
+fn an_inconsistent_record_has_a_warning() {
     let mut run = conversion::result(1_000, Some(0.5));
     assert!(!warned(&run).contains("inconsistent"));
     run.throughput_per_s *= 1.8;
-    assert!(warned(&run).contains("inconsistent: repetition 1: the rate by"));
+    assert!(warned(&run).contains("inconsistent: repetition 1: the rate times"));
 }
 
 fn warned(run: &syncline_runner::RunResult) -> String {

@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test may fail by an unwrap anywhere")]
 #![allow(
     clippy::assigning_clones,
-    reason = "texts are set once a test; plain assignments read better"
+    reason = "texts are set once per test; plain assignments read better"
 )]
 
 mod as_published;

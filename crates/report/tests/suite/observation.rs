@@ -1,4 +1,4 @@
-//! The record of an observation: from what was seen, to a file and back, shown, shared, withheld.
+//! The record of an observation: converted, written, read, shown, shared, withheld.
 
 use crate::fixture;
 use crate::schema;
@@ -24,7 +24,7 @@ fn counter(meaning: Meaning, unit: CounterUnit, grown: Result<u64, String>) -> S
     }
 }
 
-fn seen() -> Observation {
+fn observed() -> Observation {
     Observation {
         last: StoreObservation {
             product: "PostgreSQL".to_owned(),
@@ -72,7 +72,7 @@ fn seen() -> Observation {
 }
 
 fn record(alias: Option<&str>) -> ObservationRecord {
-    from_observation(&seen(), &given(alias))
+    from_observation(&observed(), &given(alias))
 }
 
 fn given(alias: Option<&str>) -> ObservationInputs {
@@ -88,7 +88,7 @@ fn given(alias: Option<&str>) -> ObservationInputs {
 }
 
 #[test]
-fn what_was_seen_becomes_figures_with_their_sources() {
+fn an_observation_becomes_figures_with_their_sources() {
     let record = record(None);
     let body = &record.body;
     assert_eq!(body.commits_per_s, Some(100.0));
@@ -102,13 +102,13 @@ fn what_was_seen_becomes_figures_with_their_sources() {
 
 // B.F5
 #[test]
-fn a_log_on_a_disk_that_keeps_nothing_is_said_to_be_there() {
+fn a_log_on_a_disk_that_drops_syncs_is_reported() {
     let dropped = DroppedSyncs {
         evidence: "ext4 at /data is mounted with nobarrier, so no flush is sent".to_owned(),
         remedy: Some("mount -o remount,barrier /data".to_owned()),
     };
     let given = |alias| ObservationInputs { dropped_syncs: Some(dropped.clone()), ..given(alias) };
-    let record = from_observation(&seen(), &given(None));
+    let record = from_observation(&observed(), &given(None));
     let text = table::observation(&record).replace("\n  ", " ");
     for words in [
         "keeps nothing over a power cut, whatever the store syncs: ext4 at /data is mounted with nobarrier",
@@ -119,7 +119,7 @@ fn a_log_on_a_disk_that_keeps_nothing_is_said_to_be_there() {
     let page = html::report(&[Record::from(record.clone())], &[]);
     assert!(page.contains("nobarrier"), "{page}");
     schema::check(&[Record::from(record)]);
-    let withheld = from_observation(&seen(), &given(Some("A")));
+    let withheld = from_observation(&observed(), &given(Some("A")));
     let text = table::observation(&withheld);
     assert!(
         text.contains("keeps nothing over a power cut") && !text.contains("nobarrier"),
@@ -128,12 +128,12 @@ fn a_log_on_a_disk_that_keeps_nothing_is_said_to_be_there() {
 }
 
 #[test]
-fn what_only_reads_is_no_commit_of_the_log() {
-    let mut seen = seen();
+fn transactions_that_only_read_are_not_commits_of_the_log() {
+    let mut observed = observed();
     // A hundred of the thousand wrote.
     let ids = counter(Meaning::TransactionIds, CounterUnit::Count, Ok(100));
-    seen.counters.push(ids);
-    let record = from_observation(&seen, &given(None));
+    observed.counters.push(ids);
+    let record = from_observation(&observed, &given(None));
     let body = &record.body;
     assert_eq!(body.commits_per_s, Some(100.0), "all commits");
     assert_eq!(body.writing_commits_per_s.as_ref().unwrap().value, Some(10.0));
@@ -149,11 +149,11 @@ fn what_only_reads_is_no_commit_of_the_log() {
         assert!(text.contains(words), "{words}: {text}");
     }
     schema::check(&[Record::from(record)]);
-    // Nobody wrote, or it is not known who did: no ratio, and no place on the line.
-    for grown in [Ok(0), Err("a follower".to_owned())] {
-        *seen.counters.last_mut().unwrap() =
+    // If no transaction wrote, or that is not known, there is no ratio to the line.
+    for grown in [Ok(0), Err("a replica".to_owned())] {
+        *observed.counters.last_mut().unwrap() =
             counter(Meaning::TransactionIds, CounterUnit::Count, grown);
-        let body = from_observation(&seen, &given(None)).body;
+        let body = from_observation(&observed, &given(None)).body;
         assert_eq!(body.commits_per_s, Some(100.0));
         assert_eq!(body.commits_per_sync.value, None);
         assert_eq!(body.commits_per_sync_call.value, None);
@@ -162,7 +162,7 @@ fn what_only_reads_is_no_commit_of_the_log() {
 }
 
 #[test]
-fn what_was_written_is_read_back_and_shown() {
+fn a_written_observation_is_read_back_and_shown() {
     let folder = tempfile::tempdir().unwrap();
     let record = record(None);
     let writer = Writer::create_observation(folder.path(), &record.identity, "postgres").unwrap();
@@ -184,7 +184,7 @@ fn what_was_written_is_read_back_and_shown() {
 }
 
 #[test]
-fn a_shared_or_withheld_observation_names_nobody() {
+fn a_shared_or_withheld_observation_has_no_names() {
     let shared = share(&Record::from(record(None)));
     let text = shared.to_value().to_string();
     for name in ["buildhost7", "ann", "db.example", "/home"] {
@@ -196,16 +196,16 @@ fn a_shared_or_withheld_observation_names_nobody() {
     }
     assert!(withheld.contains("Store A"));
     schema::check(&[Record::from(record(Some("Store A")))]);
-    // Nor by a reason that is in the store's own words.
+    // Not even in a reason from the store's own message.
     let why = "PostgreSQL: permission denied to examine \"data_directory\"";
-    let mut seen = seen();
-    seen.last.log_place = LogLocation::Nowhere(why.to_owned());
-    seen.device = Err(why.to_owned());
-    let flushes = from_observation(&seen, &given(None)).body.flushes_per_s;
+    let mut observed = observed();
+    observed.last.log_place = LogLocation::Nowhere(why.to_owned());
+    observed.device = Err(why.to_owned());
+    let flushes = from_observation(&observed, &given(None)).body.flushes_per_s;
     assert!(flushes.source.contains("directory of the log is not known"), "{flushes:?}");
     let mut given = given(Some("Store A"));
     given.sync_line = SyncLine::unknown(None, why);
-    let withheld = Record::from(from_observation(&seen, &given)).to_value().to_string();
+    let withheld = Record::from(from_observation(&observed, &given)).to_value().to_string();
     assert!(!withheld.contains("PostgreSQL"), "{withheld}");
 }
 
@@ -230,7 +230,7 @@ fn a_page_of_an_observation_shows_what_was_observed_and_cannot_be_given_markup()
         assert!(shown.contains(words), "{words}: {shown}");
     }
     assert!(!page.contains("<script>alert"));
-    // Beside a run it is not left out either.
+    // It is also shown next to a run.
     let run = Record::from(fixture::run(fixture::SQLITE, 8, 9_120.0, 1.0));
     let page = html::report(&[run, Record::from(record)], &[]);
     let (shown, _folded) = page.split_once("<details").unwrap();
@@ -239,7 +239,7 @@ fn a_page_of_an_observation_shows_what_was_observed_and_cannot_be_given_markup()
 
 // D17
 #[test]
-fn wide_parts_of_a_page_say_that_they_scroll_and_print_keeps_headings_with_what_they_head() {
+fn wide_parts_of_a_page_have_a_hint_that_they_scroll_and_print_keeps_headings_with_their_parts() {
     let page = html::report(&fixture::survey(), &[]);
     assert!(page.contains("Scroll sideways"), "a hint on narrow screens");
     let (_, print) = page.split_once("@media print").unwrap();

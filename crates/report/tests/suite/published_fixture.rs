@@ -1,5 +1,5 @@
-//! Records of the loads whose sources are shown beside ours: tpcc, ycsb, concurrent-tx, mrow, select,
-//! update, join, and insert over inserts a commit.
+//! Records of the loads that are compared with published figures: tpcc, ycsb, concurrent-tx, mrow, mrmw,
+//! select, update, join, and insert by inserts per commit.
 
 use crate::cost_fixture;
 use crate::fixture::{self, ENGINE, SQLITE, latency};
@@ -10,7 +10,7 @@ use syncline_record::{
 
 const NOTICE: &str = "derived from TPC-C, not comparable to published TPC results";
 
-/// A run of another workload with these options, "name=value" and blanks between.
+/// A run of another workload with these options: "name=value", separated by blanks.
 pub(crate) fn run_of(workload: &str, options: &str, clients: u64, per_s: f64) -> RunRecord {
     let mut run = fixture::run(ENGINE, clients, per_s, 6.0);
     run.identity.survey = None;
@@ -59,7 +59,7 @@ fn part(name: &str, rate_per_s: f64, p50_ns: f64, timed_one_in: u64) -> Internal
     }
 }
 
-/// What the engine times inside itself; its log is opened so that a write syncs.
+/// The engine's own times of its parts; its log is opened so that a write syncs.
 fn internals() -> Vec<InternalFigures> {
     vec![
         part("read", 1_100_000.0, 384.0, 64),
@@ -115,7 +115,7 @@ pub(crate) fn ycsb() -> RunRecord {
     run
 }
 
-/// 20 clients, 11 % aborts, a few failures of two causes, a number of transactions asked for.
+/// 20 clients, 11 % aborts, a few failures of two causes, and a requested number of transactions.
 pub(crate) fn concurrent_tx() -> RunRecord {
     let mut run = run_of("concurrent-tx", "operations=100 key_bytes=4", 20, 1_480.0);
     run.end.repetitions.truncate(1);
@@ -178,7 +178,7 @@ pub(crate) fn mrmw() -> RunRecord {
     of_one_repetition(run)
 }
 
-/// The only repetition is the whole run.
+/// Makes the only repetition equal to the whole run.
 fn of_one_repetition(mut run: RunRecord) -> RunRecord {
     let end = &mut run.end;
     let commits = end.outcomes.committed;
@@ -208,7 +208,7 @@ fn tasks(kinds: &[(&str, Outcomes)]) -> Vec<TransactionFigures> {
     figures.collect()
 }
 
-/// One store over inserts a commit, one client; a second store at one of them.
+/// One store with several numbers of inserts per commit, one client; a second store with one number.
 pub(crate) fn commit_every() -> Vec<Record> {
     let mut runs = Vec::new();
     for (each, commits_per_s) in [(100, 3_900.0), (1, 8_940.0), (10, 7_800.0)] {
@@ -224,12 +224,12 @@ pub(crate) fn commit_every() -> Vec<Record> {
     runs.into_iter().map(Record::from).collect()
 }
 
-/// A select that was not metered.
+/// A select without a profile.
 pub(crate) fn select() -> RunRecord {
     run_of("select", "rows=100000", 10, 812_000.0)
 }
 
-/// An update, metered.
+/// A profiled update.
 pub(crate) fn update() -> RunRecord {
     cost_fixture::metered(run_of("update", "rows=100000", 20, 94_000.0))
 }

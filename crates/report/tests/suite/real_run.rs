@@ -1,4 +1,4 @@
-//! Records of real runs: the runner drives a small store, its events are written as they come.
+//! Records of real runs: the runner drives a small store, and its events are written as they come.
 
 use crate::fixture;
 use crate::schema;
@@ -13,7 +13,7 @@ use syncline_runner::record::{RunInputs, from_run, head_from_run, interval_from_
 use syncline_runner::{Arrival, Event, Observer, RunPlan, run};
 use syncline_testkit::{Answer, Keys, Store};
 
-/// Writes the record while the run goes on.
+/// Writes the record during the run.
 struct Recorder<'a> {
     folder: PathBuf,
     given: &'a RunInputs,
@@ -116,7 +116,7 @@ fn a_real_open_loop_is_recorded_with_its_arrivals() {
     assert_eq!(arrivals.offered, arrivals.started + arrivals.abandoned);
     assert!(arrivals.offered > 0);
     assert!(record.end.transactions[0].response_ns.is_some());
-    assert_eq!(record.end.operations, None, "operations were not asked for");
+    assert_eq!(record.end.operations, None, "operations were not requested");
     let read = read(&path).unwrap();
     assert_eq!(read, Record::from(record));
     check_views(&read);

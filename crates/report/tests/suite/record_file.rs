@@ -1,4 +1,4 @@
-//! Record files: written line by line, read back, refused with a sentence.
+//! Record files: written line by line, read back, refused with an error.
 
 use crate::fixture::{self, SQLITE};
 use std::fs;
@@ -10,7 +10,7 @@ fn sentence(path: &Path) -> String {
     read(path).unwrap_err().to_string()
 }
 
-/// Writes a whole run's file and gives its path.
+/// Writes a whole run's file and returns its path.
 fn written(folder: &Path, run: &RunRecord) -> PathBuf {
     let mut writer = Writer::create_run(folder, &run.identity, &run.head).unwrap();
     for interval in &run.intervals {
@@ -20,7 +20,7 @@ fn written(folder: &Path, run: &RunRecord) -> PathBuf {
 }
 
 #[test]
-fn what_was_written_is_read_back() {
+fn a_written_record_is_read_back() {
     let folder = tempfile::tempdir().unwrap();
     let runs = folder.path().join("syncline-runs");
     let run = fixture::run(SQLITE, 8, 9_120.0, 1.0);
@@ -39,7 +39,7 @@ fn what_was_written_is_read_back() {
 }
 
 #[test]
-fn what_json_prints_is_read_back() {
+fn printed_json_is_read_back() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("survey.json");
     let records = fixture::survey();
@@ -50,7 +50,7 @@ fn what_json_prints_is_read_back() {
     assert_eq!(read(&path).unwrap(), records[0]);
 }
 
-/// Every way in which a crash can cut the file leaves a record of what was whole, or a sentence.
+/// Wherever a crash truncates the file, the whole lines are read as a record, or reading fails with an error.
 #[test]
 fn a_torn_last_line_is_left_out_wherever_it_was_torn() {
     let folder = tempfile::tempdir().unwrap();
@@ -61,7 +61,7 @@ fn a_torn_last_line_is_left_out_wherever_it_was_torn() {
     let torn = folder.path().join("torn.jsonl");
     for cut in (1..whole.len()).step_by(7).chain(ends.iter().map(|end| end + 1)) {
         fs::write(&torn, &whole[..cut]).unwrap();
-        // A line counts as soon as its last brace is there.
+        // A line counts if it has its last brace.
         let lines = ends.iter().filter(|end| **end <= cut).count();
         match read(&torn) {
             Err(error) => {
@@ -94,7 +94,7 @@ fn zeros_after_a_machine_s_crash_are_left_out() {
 }
 
 #[test]
-fn what_is_no_whole_record_is_refused_with_a_sentence() {
+fn files_that_are_not_whole_records_are_refused() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("x.jsonl");
     let refused = |content: &[u8]| {
@@ -103,10 +103,10 @@ fn what_is_no_whole_record_is_refused_with_a_sentence() {
     };
     assert!(refused(b"").contains("is empty"));
     assert!(refused(b"\n \n").contains("is empty"));
-    assert!(refused(b"hello\nworld\n").contains("not a record of this program"));
-    assert!(refused(b"{\"name\":\"other\"}\n").contains("not a record of this program"));
-    assert!(refused(b"[1,2]").contains("not a record of this program"));
-    assert!(refused(&[0xff, 0xfe, 0x00, 0x80]).contains("not a record of this program"));
+    assert!(refused(b"hello\nworld\n").contains("not a record of Syncline"));
+    assert!(refused(b"{\"name\":\"other\"}\n").contains("not a record of Syncline"));
+    assert!(refused(b"[1,2]").contains("not a record of Syncline"));
+    assert!(refused(&[0xff, 0xfe, 0x00, 0x80]).contains("not a record of Syncline"));
     let absent = folder.path().join("absent.jsonl");
     assert!(sentence(&absent).starts_with("cannot read"));
 
@@ -136,7 +136,7 @@ fn outcomes_that_do_not_add_up_are_refused() {
 }
 
 #[test]
-fn fields_of_a_later_program_are_read_over() {
+fn fields_of_a_later_program_are_ignored() {
     let folder = tempfile::tempdir().unwrap();
     let run = fixture::run(SQLITE, 8, 9_120.0, 1.0);
     let path = written(folder.path(), &run);
@@ -147,12 +147,12 @@ fn fields_of_a_later_program_are_read_over() {
 }
 
 #[test]
-fn a_device_without_end_is_no_record() {
+fn an_endless_device_is_not_a_record() {
     assert!(sentence(Path::new("/dev/zero")).contains("not a record"));
 }
 
 #[test]
-fn a_large_file_that_is_no_record_is_not_read_into_memory() {
+fn a_large_file_that_is_not_a_record_is_not_read_into_memory() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("x.jsonl");
     let file = fs::File::create(&path).unwrap();
@@ -167,7 +167,7 @@ fn a_large_file_that_is_no_record_is_not_read_into_memory() {
 }
 
 #[test]
-fn bytes_that_are_no_text_are_damage_unless_the_last_line_was_torn() {
+fn bytes_that_are_not_text_are_damage_unless_the_last_line_was_torn() {
     let folder = tempfile::tempdir().unwrap();
     let run = fixture::run(SQLITE, 8, 9_120.0, 1.0);
     let path = written(folder.path(), &run);
@@ -176,8 +176,8 @@ fn bytes_that_are_no_text_are_damage_unless_the_last_line_was_torn() {
     let mut damaged = whole.clone();
     damaged[second + 10] = 0xff;
     fs::write(&path, damaged).unwrap();
-    let said = sentence(&path);
-    assert!(said.contains("is damaged in line 2"), "{said}");
+    let message = sentence(&path);
+    assert!(message.contains("is damaged in line 2"), "{message}");
     let mut torn = whole[..second + 10].to_vec();
     torn.push(0xc3);
     fs::write(&path, torn).unwrap();
@@ -186,12 +186,12 @@ fn bytes_that_are_no_text_are_damage_unless_the_last_line_was_torn() {
 }
 
 #[test]
-fn a_folder_that_cannot_be_made_is_said() {
+fn a_folder_that_cannot_be_created_is_reported() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("file");
     fs::write(&file, "x").unwrap();
     let run = fixture::run(SQLITE, 8, 9_120.0, 1.0);
     let error = Writer::create_run(&file, &run.identity, &run.head).unwrap_err();
-    assert!(error.to_string().contains("cannot make the record"), "{error}");
+    assert!(error.to_string().contains("cannot create the record"), "{error}");
     assert!(list(&file).unwrap_err().to_string().starts_with("cannot read"));
 }

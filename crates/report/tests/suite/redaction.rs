@@ -1,14 +1,14 @@
-//! Records made fit for strangers.
+//! Records redacted for publication.
 
 use crate::fixture::{self, SQLITE};
 use crate::schema;
 use syncline_record::{Record, json, share};
 
-/// Everything in the fixtures that names a person, a host, a path or a serial number.
+/// All names of persons, hosts, paths and serial numbers in the fixtures.
 const SECRETS: [&str; 5] = ["/home", "ann", "bench", "buildhost7", "ZX-99881"];
 
 #[test]
-fn nothing_that_names_anybody_remains() {
+fn no_identifying_name_remains() {
     let mut run = fixture::run(SQLITE, 8, 9_120.0, 1.0);
     run.identity.command = Some("syncline run insert --on sqlite:/home/ann/bench/x".to_owned());
     run.end.warnings[0].what = "the log in /home/ann/bench on buildhost7 is slow".to_owned();
@@ -27,7 +27,7 @@ fn nothing_that_names_anybody_remains() {
 
 // A.E9
 #[test]
-fn a_scripts_relative_path_remains_nowhere() {
+fn a_scripts_relative_path_is_removed_everywhere() {
     let mut run = fixture::run(SQLITE, 8, 9_120.0, 1.0);
     let file = "SECRETPATH-joe/hidden.sql@2,other.sql".to_owned();
     run.head.workload.options.insert("file".to_owned(), file);

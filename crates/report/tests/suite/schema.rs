@@ -1,4 +1,4 @@
-//! The published schema: made from the declarations, held to real records.
+//! The published schema: generated from the declarations, and checked against real records.
 
 use crate::fixture::{self, SQLITE};
 use crate::golden;
@@ -17,7 +17,7 @@ fn closed_schema() -> Value {
     schema
 }
 
-/// Fails with every place at which a record departs from the closed schema.
+/// Fails with every deviation of a record from the closed schema.
 pub(crate) fn check(records: &[Record]) {
     let validator = jsonschema::validator_for(&closed_schema()).unwrap();
     let value: Value = serde_json::from_str(&to_json(records)).unwrap();
@@ -29,14 +29,14 @@ pub(crate) fn check(records: &[Record]) {
 }
 
 #[test]
-fn the_published_file_is_what_the_declarations_say() {
+fn the_published_file_equals_the_generated_schema() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/record.schema.json");
     let text = serde_json::to_string_pretty(&schema()).unwrap() + "\n";
     golden::check_path(&path, &text);
 }
 
 #[test]
-fn records_keep_to_the_schema_one_or_several() {
+fn one_or_several_records_match_the_schema() {
     check(&fixture::survey());
     check(&[Record::from(fixture::overloaded())]);
     check(&[Record::from(fixture::probe())]);
@@ -60,10 +60,10 @@ fn broken_records_are_rejected() {
         ("/checks/0/outcome", json!("fine")),
         ("/intervals/0/end_ns", json!(1.5)),
     ];
-    for (place, value) in breaks {
+    for (pointer, value) in breaks {
         let mut broken = whole.clone();
-        *broken.pointer_mut(place).unwrap() = value.clone();
-        assert!(!validator.is_valid(&broken), "{place} = {value} passes");
+        *broken.pointer_mut(pointer).unwrap() = value.clone();
+        assert!(!validator.is_valid(&broken), "{pointer} = {value} passes");
     }
     for field in ["outcomes", "sync_line", "per_commit", "id", "intervals", "cost"] {
         let mut broken = whole.clone();
@@ -72,11 +72,11 @@ fn broken_records_are_rejected() {
     }
 }
 
-/// The names that other programs read, as DESIGN gives them.
+/// The names that other programs read, as in DESIGN.
 #[test]
-fn agreed_names_are_there() {
+fn agreed_names_exist() {
     let run = Record::from(fixture::overloaded()).to_value();
-    for place in [
+    for pointer in [
         "/outcomes/attempted",
         "/outcomes/committed",
         "/outcomes/aborted",
@@ -144,6 +144,6 @@ fn agreed_names_are_there() {
         "/checks/0/outcome",
         "/warnings/0/advice",
     ] {
-        assert!(run.pointer(place).is_some(), "{place} is missing");
+        assert!(run.pointer(pointer).is_some(), "{pointer} is missing");
     }
 }

@@ -1,4 +1,4 @@
-//! Profiles: folded into the record, kept beside it, folded again, shown function by function.
+//! Profiles: folded into the record, saved next to it, folded again, shown function by function.
 
 use crate::conversion::{given, result};
 use crate::{fixture, schema};
@@ -44,7 +44,7 @@ fn frame(space: Space, function: &str) -> Frame {
     }
 }
 
-/// Frames from the innermost outwards; `k:` is the kernel's.
+/// Frames from the innermost outwards; the prefix `k:` marks the kernel's.
 fn stack(words: &str) -> Vec<Frame> {
     let one = |word: &str| match word.strip_prefix("k:") {
         Some(name) => frame(Space::Kernel, name),
@@ -108,7 +108,7 @@ fn metered(committed: u64) -> RunResult {
     }
 }
 
-/// One in which the kernel's side of the processor was hidden.
+/// A profile without access to kernel time.
 fn without_kernel() -> Profile {
     let mut builder = ProfileBuilder::default();
     let thread = builder.thread(Thread { name: "client 1".to_owned(), title: None });
@@ -132,7 +132,7 @@ fn without_kernel() -> Profile {
     builder.finish(2_000_000_000)
 }
 
-/// Three repetitions, of which the one in the middle committed a thousand.
+/// Three repetitions; the one with the median throughput committed a thousand.
 fn recorded(folder: &Path) -> (PathBuf, RunRecord) {
     recorded_of(folder, &[metered(1_100), metered(1_000), metered(900)])
 }
@@ -150,7 +150,7 @@ fn recorded_of(folder: &Path, runs: &[RunResult]) -> (PathBuf, RunRecord) {
 }
 
 #[test]
-fn a_profile_is_folded_by_the_commits_of_the_repetition_in_the_middle() {
+fn a_profile_is_folded_by_the_commits_of_the_median_repetition() {
     let folder = tempfile::tempdir().unwrap();
     let (_, record) = recorded(folder.path());
     let cost = record.end.cost.as_ref().unwrap();
@@ -183,16 +183,16 @@ fn a_profile_is_folded_by_the_commits_of_the_repetition_in_the_middle() {
 }
 
 #[test]
-fn stacks_stand_beside_the_record_and_fold_to_the_same_cost() {
+fn stacks_are_next_to_the_record_and_fold_to_the_same_cost() {
     let folder = tempfile::tempdir().unwrap();
     let (path, record) = recorded(folder.path());
-    let beside = path.with_extension("stacks");
-    let name = beside.file_name().and_then(|name| name.to_str());
+    let stacks_file = path.with_extension("stacks");
+    let name = stacks_file.file_name().and_then(|name| name.to_str());
     assert_eq!(record.end.cost.as_ref().unwrap().stacks.as_deref(), name);
-    assert!(beside.exists());
-    assert_eq!(list(folder.path()).unwrap().len(), 1, "lists pass stacks by");
+    assert!(stacks_file.exists());
+    assert_eq!(list(folder.path()).unwrap().len(), 1, "lists skip stacks");
     let read = read(&path).unwrap();
-    assert!(read == Record::from(record.clone()), "it reads as it was written");
+    assert!(read == Record::from(record.clone()), "the record changed on the way through the file");
     let stacks = stacks_of_record(&path, &record, Some(&map())).unwrap();
     let again = refold(&record, &stacks);
     assert_eq!(again, record.end.cost);
@@ -216,7 +216,7 @@ fn a_shared_record_names_no_stacks_and_a_withheld_product_keeps_none() {
     let shared = shared.as_run().unwrap();
     assert_eq!(shared.end.cost.as_ref().unwrap().stacks, None);
     let error = stacks_of_record(&path, shared, None).unwrap_err().to_string();
-    assert!(error.contains("no stacks beside it"), "{error}");
+    assert!(error.contains("has no stacks"), "{error}");
     let runs = [metered(1_000)];
     let aliased = RunInputs { alias: Some("Store A".to_owned()), map: Some(map()), ..given() };
     assert!(stacks_of(&runs, &aliased).is_none());
@@ -225,7 +225,7 @@ fn a_shared_record_names_no_stacks_and_a_withheld_product_keeps_none() {
 }
 
 #[test]
-fn a_withheld_product_keeps_what_two_counts_do_not_agree_on() {
+fn a_withheld_product_keeps_the_warning_that_two_counts_disagree() {
     let run = RunResult {
         counters: vec![StoreCounter {
             name: "xact_commit of pg_stat_database".to_owned(),
@@ -240,27 +240,27 @@ fn a_withheld_product_keeps_what_two_counts_do_not_agree_on() {
     };
     let aliased = RunInputs { alias: Some("Store A".to_owned()), map: Some(map()), ..given() };
     let cost = from_run(&[run], &aliased).end.cost.unwrap();
-    let said = format!("{cost:?}");
-    assert!(!said.contains("toy") && !said.contains("pg_stat"), "{said}");
+    let text = format!("{cost:?}");
+    assert!(!text.contains("toy") && !text.contains("pg_stat"), "{text}");
     assert_eq!(cost.warnings.len(), 1, "{:?}", cost.warnings);
     assert!(cost.warnings[0].starts_with("the store counted 5000 commits"), "{:?}", cost.warnings);
 }
 
 #[test]
-fn a_map_of_another_product_is_used_and_says_so() {
+fn a_map_of_another_product_is_used_with_a_warning() {
     let folder = tempfile::tempdir().unwrap();
     let (path, record) = recorded(folder.path());
     let warning = "the map of toy was used for SQLite";
-    let says_so = |cost: &syncline_record::Cost| {
+    let warns = |cost: &syncline_record::Cost| {
         cost.warnings.iter().filter(|one| one.starts_with(warning)).count() == 1
     };
-    assert!(says_so(record.end.cost.as_ref().unwrap()));
+    assert!(warns(record.end.cost.as_ref().unwrap()));
     let again = |map: &str| {
         let map = Map::parse(map, "toy.toml").unwrap();
         let stacks = stacks_of_record(&path, &record, Some(&map)).unwrap();
         refold(&record, &stacks).unwrap()
     };
-    assert!(says_so(&again(MAP)));
+    assert!(warns(&again(MAP)));
     let own = MAP.replace("\"toy\"", "\"SQLite\"");
     assert_eq!(again(&own).warnings, Vec::<String>::new());
     let later = again(&format!("versions = \">=99\"{own}"));
@@ -268,8 +268,8 @@ fn a_map_of_another_product_is_used_and_says_so() {
 }
 
 #[test]
-fn no_more_flushes_than_sync_calls_is_said_where_synchronous_writes_are_not_counted() {
-    let said = |flushes: f64, writes: Counted| {
+fn flushes_are_compared_with_sync_calls_if_synchronous_writes_are_not_counted() {
+    let compared = |flushes: f64, writes: Counted| {
         let mut run = metered(1_000);
         run.per_commit.flushes = Counted::by(Some(flushes), "the disk's counter");
         run.per_commit.synced_writes = writes;
@@ -279,22 +279,22 @@ fn no_more_flushes_than_sync_calls_is_said_where_synchronous_writes_are_not_coun
         let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
         (cost.syncs.flushes_within_syncs, text)
     };
-    let unknown = || Counted::unknown("nobody counts them");
-    let (within, text) = said(0.4, unknown());
+    let unknown = || Counted::unknown("not counted");
+    let (within, text) = compared(0.4, unknown());
     assert_eq!(within, Some(true));
     assert!(text.contains("flushes per commit: 0.400, not more than syncs"), "{text}");
-    let (within, text) = said(0.7, unknown());
+    let (within, text) = compared(0.7, unknown());
     assert_eq!(within, None);
     assert!(
         text.contains("flushes per commit: 0.700, whether more than syncs is unknown"),
         "{text}"
     );
-    assert_eq!(said(0.7, Counted::by(Some(0.3), "the store")).0, Some(true));
-    assert_eq!(said(0.9, Counted::by(Some(0.3), "the store")).0, Some(false));
+    assert_eq!(compared(0.7, Counted::by(Some(0.3), "the store")).0, Some(true));
+    assert_eq!(compared(0.9, Counted::by(Some(0.3), "the store")).0, Some(false));
 }
 
 #[test]
-fn kernel_time_that_was_hidden_is_no_zero() {
+fn hidden_kernel_time_is_not_zero() {
     let folder = tempfile::tempdir().unwrap();
     let run = RunResult { profile: Some(without_kernel()), ..metered(1_000) };
     let (path, record) = recorded_of(folder.path(), &[run]);
@@ -303,26 +303,26 @@ fn kernel_time_that_was_hidden_is_no_zero() {
     let text = table::functions_of(&record, &stacks, FunctionsBy::Cpu, &choice, 3).unwrap();
     let flat = text.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(flat.contains("tree_search 4.00 - 100 4.00 400 access"), "{text}");
-    assert!(flat.contains("of all user CPU alone, "), "{text}");
+    assert!(flat.contains("of all user CPU alone (the other kind is not known)"), "{text}");
     let text = table::cost(&record, &choice);
     assert!(text.contains("user %") && !text.contains("CPU %"), "{text}");
     assert!(text.contains("coverage: 100 % of user CPU alone belongs to a module"), "{text}");
 }
 
 #[test]
-fn a_record_without_its_stacks_says_so() {
+fn a_record_without_its_stacks_is_an_error() {
     let folder = tempfile::tempdir().unwrap();
     let (path, record) = recorded(folder.path());
-    let beside = path.with_extension("stacks");
-    std::fs::write(&beside, "{\"head\":").unwrap();
+    let stacks_file = path.with_extension("stacks");
+    std::fs::write(&stacks_file, "{\"head\":").unwrap();
     let error = stacks_of_record(&path, &record, None).unwrap_err().to_string();
     assert!(error.contains(".stacks") && error.contains("line 1"), "{error}");
-    std::fs::remove_file(&beside).unwrap();
+    std::fs::remove_file(&stacks_file).unwrap();
     let error = stacks_of_record(&path, &record, None).unwrap_err().to_string();
     assert!(error.contains("cannot read"), "{error}");
     let plain = fixture::run(fixture::SQLITE, 1, 9_120.0, 1.0);
     let error = stacks_of_record(&path, &plain, None).unwrap_err().to_string();
-    assert!(error.contains("was not metered"), "{error}");
+    assert!(error.contains("was not profiled"), "{error}");
 }
 
 fn lines(folder: &Path, by: FunctionsBy, threads: CostThreads) -> Vec<String> {
@@ -335,17 +335,17 @@ fn lines(folder: &Path, by: FunctionsBy, threads: CostThreads) -> Vec<String> {
 }
 
 #[test]
-fn functions_stand_in_the_order_of_their_own_time() {
+fn functions_are_in_the_order_of_their_own_time() {
     let folder = tempfile::tempdir().unwrap();
     let all = lines(folder.path(), FunctionsBy::Cpu, CostThreads::Serving);
-    // A function that calls itself is counted once; kernel time is its caller's.
+    // A function that calls itself is counted once; kernel time is charged to the caller.
     assert_eq!(all[5], "tree_search 5.00 0 47.6 5.00 500 access", "{all:#?}");
     assert_eq!(all[6], "fsync 0 3.00 28.6 3.00 300 logging", "{all:#?}");
     assert_eq!(all[7], "memcpy 2.00 0 19.0 2.00 200 logging", "{all:#?}");
 }
 
 #[test]
-fn a_wait_is_the_store_s_function_that_waits_and_not_the_library_s() {
+fn a_wait_is_charged_to_the_store_s_function_and_not_the_library_s() {
     let folder = tempfile::tempdir().unwrap();
     let all = lines(folder.path(), FunctionsBy::WaitTime, CostThreads::Serving);
     assert_eq!(all[5], "lock_wait 9.00 90.0 90 lock manager", "{all:#?}");

@@ -1,4 +1,4 @@
-//! The record of a verification: to a file and back, listed, shown, shared, refused where it is older.
+//! The record of a verification: written, read, listed, shown, shared; older findings are refused.
 
 use crate::fixture;
 use crate::schema;
@@ -52,7 +52,7 @@ fn a_verification_is_written_read_listed_and_shown_like_any_record() {
     for words in ["not durable: 3 of 20", "  of two lines", "Example Xeon", "broken", id] {
         assert!(text.contains(words), "{words}: {text}");
     }
-    // A head alone is one that was not written to its end.
+    // A head without an end was cut short.
     fs::write(&path, format!("{}\n", lines[0])).unwrap();
     let why = read(&path).unwrap_err().to_string();
     assert!(why.contains("the verification was cut short"), "{why}");
@@ -81,7 +81,7 @@ fn the_page_of_a_verification_shows_its_finding_and_escapes_it() {
 
 // D10
 #[test]
-fn a_shared_verification_names_nobody() {
+fn a_shared_verification_has_no_names() {
     let mut record = record();
     record.body.subject = "buildhost7:/home/ann/disk".to_owned();
     record.body.sentences.push("buildhost7:/home/ann/disk: survived.".to_owned());
@@ -94,7 +94,7 @@ fn a_shared_verification_names_nobody() {
 
 // D10
 #[test]
-fn a_finding_of_old_that_is_no_record_is_refused_by_one_sentence_that_says_so() {
+fn an_older_finding_that_is_not_a_record_is_refused_with_that_reason() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("hfzim.json");
     let text = serde_json::to_string_pretty(&record().body.finding).unwrap();

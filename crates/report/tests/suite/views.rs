@@ -1,4 +1,4 @@
-//! Every terminal view against its golden file, and rules that hold for all of them.
+//! Every terminal view compared with its golden file, and rules that hold for all views.
 
 use crate::fixture::{self, ENGINE, SQLITE};
 use crate::golden;
@@ -46,10 +46,10 @@ fn every_view() -> Vec<(&'static str, String)> {
 }
 
 #[test]
-fn views_fit_a_terminal_of_eighty_columns_and_say_what_they_leave_out() {
+fn views_fit_a_terminal_of_eighty_columns_and_list_the_columns_left_out() {
     let views = table::at_width(Some(80), every_view);
     for (name, view) in views {
-        // The wide view is asked for by those who have the room, and commands are to be copied whole.
+        // The wide view needs a wide terminal, and commands are not wrapped, so that they can be copied.
         let excused = |line: &str| name == "probe_wide.txt" || line.contains("echo '");
         let too_long = |line: &&str| line.chars().count() > 80 && !excused(line);
         let found: Vec<&str> = view.lines().filter(too_long).collect();
@@ -93,13 +93,15 @@ fn views_match_their_golden_files() {
 }
 
 #[test]
-fn views_fit_the_terminal_and_name_no_infinite_figure() {
+fn views_fit_the_terminal_and_print_no_infinite_figure() {
     for (name, text) in every_view() {
         for line in text.lines() {
             let width = line.chars().count();
             assert!(width <= 104 || name == "probe_wide.txt", "{name}, {width} columns: {line}");
-            let words: Vec<String> =
-                line.split(|sign: char| !sign.is_alphanumeric()).map(str::to_lowercase).collect();
+            let words: Vec<String> = line
+                .split(|character: char| !character.is_alphanumeric())
+                .map(str::to_lowercase)
+                .collect();
             let infinite = words.iter().any(|word| word == "inf" || word == "nan");
             assert!(!infinite, "{name}: {line}");
             assert_eq!(line.trim_end(), line, "{name} ends a line in spaces");
@@ -108,7 +110,7 @@ fn views_fit_the_terminal_and_name_no_infinite_figure() {
 }
 
 #[test]
-fn the_survey_says_what_was_not_run_and_what_is_not_known() {
+fn the_survey_prints_what_was_not_run_and_what_is_not_known() {
     let records = fixture::survey();
     let surveys = Survey::all(&records);
     let text = table::survey(&surveys[0]);
@@ -133,9 +135,9 @@ fn a_store_that_never_promised_is_not_the_best_one() {
     assert!(surveys[0].sentences()[1].contains("1.87M/s"));
 }
 
-/// Whatever is missing, a view says so and shows no zero in its place.
+/// A view prints missing values as unknown, never as zero.
 #[test]
-fn a_record_that_was_cut_short_is_shown_with_what_it_has() {
+fn a_record_that_was_cut_short_is_shown_with_its_remaining_figures() {
     let whole = fixture::run(SQLITE, 8, 9_120.0, 1.0);
     let reason = "the record was cut short: it has no end";
     let end = syncline_record::RunEnd::from_intervals(&whole.intervals, reason);
@@ -148,7 +150,7 @@ fn a_record_that_was_cut_short_is_shown_with_what_it_has() {
 }
 
 #[test]
-fn surveys_are_told_apart_by_directory() {
+fn surveys_are_separated_by_directory() {
     let mut records = fixture::survey();
     let mut elsewhere = fixture::survey();
     move_to(&mut elsewhere, "/mnt/hdd", 118.0);
@@ -177,7 +179,7 @@ fn the_page_is_whole_offline_and_holds_its_records() {
     let embedded: serde_json::Value = serde_json::from_str(&page[from..to]).unwrap();
     assert_eq!(embedded.as_array().unwrap().len(), records.len());
     assert!(page.matches("<svg class=\"chart\" role=\"img\"").count() >= 10);
-    // Even what slipped through would be neither fetched nor run.
+    // Even an unescaped reference or script would be neither fetched nor run.
     assert!(page.contains("content=\"default-src 'none'; style-src 'unsafe-inline'\""));
 }
 
@@ -193,7 +195,7 @@ fn texts_from_outside_cannot_become_markup() {
 }
 
 #[test]
-fn the_notice_of_a_load_stands_beside_its_rate_and_not_only_where_it_is_folded() {
+fn the_notice_of_a_load_is_next_to_its_rate_and_not_only_in_the_collapsed_part() {
     let mut run = fixture::run(SQLITE, 8, 9_120.0, 1.0);
     let notice = "derived from something, not comparable to it";
     run.head.workload.notice = Some(notice.to_owned());
@@ -212,7 +214,7 @@ fn pages_of_little_or_nothing_are_pages_too() {
 }
 
 #[test]
-fn several_runs_of_group_commit_tell_what_a_commit_waits_for_and_stand_last() {
+fn several_runs_of_group_commit_show_what_a_commit_waits_for_at_the_end() {
     let run = |clients: u64, path: Option<[f64; 2]>| {
         let mut run = fixture::run(ENGINE, clients, 45_600.0, 6.5);
         run.identity.survey = None;
@@ -245,7 +247,7 @@ fn several_runs_of_group_commit_tell_what_a_commit_waits_for_and_stand_last() {
     assert!(row("64").ends_with(" unknown unknown"), "{}", row("64"));
 }
 
-/// Words that only this project knows; output has the industry's.
+/// Private words that must not be in the output, which uses standard terms.
 const PRIVATE_WORDS: [&str; 18] = [
     "line_1",
     "line_max",
@@ -271,27 +273,27 @@ const PRIVATE_WORDS: [&str; 18] = [
 #[test]
 fn no_view_prints_a_word_that_only_this_project_knows() {
     let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden");
-    let mut seen = 0;
+    let mut checked = 0;
     for file in std::fs::read_dir(folder).unwrap() {
         let path = file.unwrap().path();
         let name = path.file_stem().unwrap_or_default().to_string_lossy();
-        // What a source of the loads published is told in its own words.
+        // Published figures keep the words of their source.
         if name.starts_with("as_") || path.extension().is_none_or(|ending| ending != "txt") {
             continue;
         }
-        seen += 1;
+        checked += 1;
         let text = std::fs::read_to_string(&path).unwrap().to_lowercase();
         let flat = text.split_whitespace().collect::<Vec<_>>().join(" ");
         for word in PRIVATE_WORDS {
             assert!(!flat.contains(word), "{word} is in {}", path.display());
         }
     }
-    assert!(seen > 10, "{seen}");
+    assert!(checked > 10, "{checked}");
 }
 
 // Section 5 of the users' page; a record keeps the published name of the verdict
 #[test]
-fn a_bottleneck_that_is_not_known_and_the_causes_of_retries_are_said_in_plain_words() {
+fn an_unknown_bottleneck_and_the_causes_of_retries_are_printed_in_plain_words() {
     let mut run = fixture::run(SQLITE, 8, 9_120.0, 1.0);
     let found = run.end.saturation.as_mut().unwrap();
     found.verdict = "nothing saturated".to_owned();
@@ -307,17 +309,17 @@ fn a_bottleneck_that_is_not_known_and_the_causes_of_retries_are_said_in_plain_wo
 
 // D18
 #[test]
-fn a_run_without_statements_says_which_reason_applies() {
+fn a_run_without_statements_prints_the_reason_that_applies() {
     let mut run = fixture::run(SQLITE, 1, 9_120.0, 1.0);
     let text = table::statements(&run);
     assert!(text.contains("no statements: the store runs in this process"), "{text}");
     assert!(!text.contains("older"), "{text}");
     run.head.target.statements_reason = None;
     let text = table::statements(&run);
-    assert!(text.contains("no statements: the record is older"), "{text}");
+    assert!(text.contains("no statements: the record is of an older version"), "{text}");
 }
 
-/// Runs that one command made, outside of any survey.
+/// Runs of one command, outside of any survey.
 fn swept(clients: &[u64], every: &[&str]) -> Vec<Record> {
     let mut runs = Vec::new();
     for clients in clients {
@@ -336,7 +338,7 @@ fn swept(clients: &[u64], every: &[&str]) -> Vec<Record> {
 
 // D11
 #[test]
-fn rows_of_a_sweep_say_the_swept_value_in_the_list_and_on_the_page() {
+fn rows_of_a_sweep_have_the_swept_value_in_the_list_and_on_the_page() {
     let records = swept(&[1], &["1", "10", "<i>"]);
     let page = html::report(&records, &[]);
     let (shown, _folded) = page.split_once("<details").unwrap();
@@ -357,7 +359,7 @@ fn rows_of_a_sweep_say_the_swept_value_in_the_list_and_on_the_page() {
 
 // D12
 #[test]
-fn a_sweep_over_clients_has_a_curve_and_a_point_says_its_value() {
+fn a_sweep_over_clients_has_a_curve_with_a_value_at_each_point() {
     let page = html::report(&swept(&[1, 8, 64], &["1"]), &[]);
     assert!(page.contains("<h2>Commits per second by clients</h2>"));
     assert!(page.contains("<title>8 clients, 9.92k commits per second</title>"), "{page}");
@@ -367,7 +369,7 @@ fn a_sweep_over_clients_has_a_curve_and_a_point_says_its_value() {
 
 // D12
 #[test]
-fn a_sweep_over_another_option_and_stores_side_by_side_are_bars_that_say_their_values() {
+fn a_sweep_over_another_option_and_several_stores_are_bars_with_values() {
     let page = html::report(&swept(&[8], &["1", "10"]), &[]);
     assert!(page.contains("<h2>Commits per second: insert</h2>"));
     let title =

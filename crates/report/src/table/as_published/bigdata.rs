@@ -1,13 +1,14 @@
-//! Runs of concurrent-tx, mrow and mrmw in the lines of the bigdata journal's stress tests, each printed
-//! rate beside the corrected one.
+//! Runs of concurrent-tx, mrow and mrmw in the format of the bigdata journal's stress tests, each printed
+//! rate next to the corrected one.
 //!
-//! 1. `ncommitted` and `tps` are printed as in 2007, aborted transactions in them, for ours as well, so
-//!    that the columns compare; `commits/s` counts commits alone.
+//! 1. `ncommitted` and `tps` include aborted transactions as printed in 2007, for Syncline's runs too, so
+//!    that the columns can be compared; `commits/s` counts commits alone.
 //! 2. `reads/s` of many readers and one writer are tasks, as in 2007; `record reads/s` are reads.
-//! 3. Ours failed by known causes, which stand below the table.
-//! 4. Of many readers and many writers the source published no figures: its columns are there, and ours.
-//! 5. The share of tasks that waited for a flush is that of the writers' where a commit is stable (data,
-//!    full), and none where it is not: each writer's commit is its own wait, a reader has none.
+//! 3. The causes of failures in Syncline's runs are listed below the table.
+//! 4. For many readers and many writers the source published no figures: the table has its columns with
+//!    Syncline's figures alone.
+//! 5. The share of tasks that waited for a flush is the share of writers if a commit is stable (data, full),
+//!    and zero otherwise: each writer waits for its own commit, and readers do not wait.
 
 use super::super::grid::{Grid, Side};
 use super::super::prose;
@@ -96,12 +97,12 @@ fn concurrent_tx(own: &[&(String, &RunRecord)]) -> String {
     }
     text += "\n";
     text += &note(
-        "ncommitted, tps: as printed in 2007 with aborted transactions in them, of ours as well; \
+        "ncommitted, tps: as printed in 2007 with aborted transactions in them, now as well; \
          commits/s and the last column: corrected, (ncommitted - naborted) / s and naborted / ncommitted",
     );
     text + &note(
-        "nfailed of ours: given up after conflicts, and failed; nuncommitted of ours: cut off by the \
-         end, and where a number of transactions was asked for, never begun",
+        "nfailed now: given up after conflicts, and failed; nuncommitted now: cut off by the end, \
+         and, of a requested number of transactions, never begun",
     )
 }
 
@@ -155,20 +156,20 @@ fn mrow(own: &[&(String, &RunRecord)]) -> String {
         text += &causes(label, &readers(run));
         if reading_tasks(run).is_none() {
             text += &note(&format!(
-                "{label}: the record does not tell readers and writer apart, and counts both"
+                "{label}: the record does not distinguish readers and writer, and counts both"
             ));
         }
         text += &flushed(label, run);
     }
     text += "\n";
     text + &note(
-        "reads/s: as printed in 2007, which are tasks a second, of ours as well; record reads/s: \
+        "reads/s: as printed in 2007, which are tasks per second, now as well; record reads/s: \
          corrected, the verified reads of records; the writer's own are not counted; nwritten: all \
          records at the end, those before the clock started included",
     )
 }
 
-/// Of the source there are the columns alone.
+/// The table with the source's columns; the source has no figures for it.
 fn mrmw(own: &[&(String, &RunRecord)]) -> String {
     let mut grid = Grid::new(&[
         ("mode", Side::Left),
@@ -220,8 +221,7 @@ fn mrmw_row(name: &str, run: &RunRecord) -> Vec<String> {
     ]
 }
 
-/// Records that are there at the end, over all repetitions: those of the load and those of acknowledged
-/// writers.
+/// The number of records at the end, over all repetitions: those loaded and those of acknowledged writers.
 fn written(run: &RunRecord) -> String {
     let each = option(run, "writes_per_task").or_else(|| option(run, "records_per_commit"));
     let known = of_kinds(run, "write").zip(each).zip(option(run, "prewritten"));
@@ -235,7 +235,7 @@ fn option(run: &RunRecord, name: &str) -> Option<u64> {
     run.head.workload.options.get(name)?.parse().ok()
 }
 
-/// Which share of the acknowledged tasks waited for a flush.
+/// A note on the share of the acknowledged tasks that waited for a flush.
 fn flushed(label: &str, run: &RunRecord) -> String {
     let all = run.end.outcomes.committed;
     let word = run.head.target.durability.as_deref();
@@ -277,7 +277,7 @@ fn reading_tasks(run: &RunRecord) -> Option<Outcomes> {
     of_kinds(run, "read")
 }
 
-/// How tasks of such a name ended, over all repetitions; none where kinds are not told apart.
+/// The outcomes of tasks whose name contains `word`, over all repetitions; `None` without such kinds.
 fn of_kinds(run: &RunRecord, word: &str) -> Option<Outcomes> {
     let of_repetitions = run.end.repetitions.iter().flat_map(|one| &one.transactions);
     let reading = of_repetitions.filter(|kind| kind.name.contains(word));
@@ -288,7 +288,7 @@ fn of_kinds(run: &RunRecord, word: &str) -> Option<Outcomes> {
     })
 }
 
-/// Reading tasks, or all there is.
+/// The outcomes of reading tasks, or of all tasks if the record does not distinguish them.
 fn readers(run: &RunRecord) -> Outcomes {
     reading_tasks(run).unwrap_or_else(|| run.end.outcomes.clone())
 }
@@ -297,14 +297,14 @@ fn failed(outcomes: &Outcomes) -> u64 {
     outcomes.conflicted + outcomes.failed
 }
 
-/// What was asked for and did not end, or what the end cut off, whichever is more.
+/// Requested transactions that did not end, or those that the end cut off, whichever is more.
 fn not_ended(run: &RunRecord, ended: u64) -> u64 {
     let phases = run.end.repetitions.len().max(1) as u64;
-    let asked = run.head.plan.transactions.map_or(0, |each| each.saturating_mul(phases));
-    run.end.outcomes.unfinished.max(asked.saturating_sub(ended))
+    let requested = run.head.plan.transactions.map_or(0, |each| each.saturating_mul(phases));
+    run.end.outcomes.unfinished.max(requested.saturating_sub(ended))
 }
 
-/// As 2007 printed rates: cut to whole numbers.
+/// A rate truncated to a whole number, as in 2007.
 fn whole_per_s(count: u64, ms: u64) -> String {
     let per_s = (u128::from(count) * 1_000).checked_div(u128::from(ms));
     units::or_unknown(per_s, |rate| rate.to_string())

@@ -1,9 +1,10 @@
-//! The difference of two client stacks: a store met by its own driver and by Java, a line a pair.
+//! The difference between two client stacks: one store used through its own driver and through Java, one line
+//! per pair.
 //!
-//! 1. With one client and one commit under way the time of a commit is one by its rate; what a stack
-//!    adds is the difference of these times. That holds for the mail's figures and for ours.
-//! 2. Only runs of one store in one place at one durability make a pair, and each run is in one.
-//! 3. A line says how much longer, never "faster": a pair is two runs, not two ranges.
+//! 1. With one client and one commit under way, the time of a commit is the reciprocal of the rate, and the
+//!    difference of these times is the stack's cost. That holds for the mail's figures and for Syncline's.
+//! 2. Only runs of one store in one directory at one durability make a pair, and each run is in one pair.
+//! 3. A line prints how much longer a commit takes, never "faster": a pair is two runs, not two ranges.
 
 use super::super::matrix::DirectoryRuns;
 use super::super::prose;
@@ -11,7 +12,7 @@ use crate::published::MailDisk;
 use syncline_record::RunRecord;
 use syncline_record::units;
 
-/// What the name of a target begins with that is met by JDBC.
+/// The prefix in the name of a target that is used through JDBC.
 const BY_JDBC: &str = "jdbc:";
 
 /// The mail's own pairs: "SAP DB, C++" and "SAP DB, Java" on one disk.
@@ -33,12 +34,12 @@ pub(super) fn then(disks: &[MailDisk]) -> String {
     text
 }
 
-/// Our pairs; empty if no store was met both ways.
-pub(super) fn now(places: &[DirectoryRuns<'_>]) -> String {
+/// The pairs of Syncline's runs; empty if no store was run both ways.
+pub(super) fn now(directories: &[DirectoryRuns<'_>]) -> String {
     let mut text = String::new();
-    for place in places {
+    for directory in directories {
         let (by_jdbc, native): (Vec<&RunRecord>, Vec<&RunRecord>) =
-            place.singles().partition(|run| run.head.target.name.starts_with(BY_JDBC));
+            directory.singles().partition(|run| run.head.target.name.starts_with(BY_JDBC));
         let mut free = native;
         for java in by_jdbc {
             let Some(found) = free.iter().position(|run| is_same_store(run, java)) else {
@@ -49,7 +50,7 @@ pub(super) fn now(places: &[DirectoryRuns<'_>]) -> String {
                 ("its own protocol", native.end.throughput_per_s),
                 ("JDBC", java.end.throughput_per_s),
             ];
-            let name = format!("{} in {}", native.head.target.name, place.directory());
+            let name = format!("{} in {}", native.head.target.name, directory.directory());
             text += &line(&name, rates, client_cpu(native).zip(client_cpu(java)));
         }
     }
@@ -62,7 +63,7 @@ fn is_same_store(native: &RunRecord, java: &RunRecord) -> bool {
     product.map(own_name) == Some(native.name.as_str()) && java.durability == native.durability
 }
 
-/// What the target by its own protocol is called, of a product as its driver for Java calls it.
+/// The name of the target with its own protocol, for a product's name in its Java driver.
 fn own_name(product: &str) -> &str {
     match product {
         "postgresql" => "postgres",
@@ -76,20 +77,20 @@ fn client_cpu(run: &RunRecord) -> Option<f64> {
 
 fn line(name: &str, rates: [(&str, f64); 2], cpu: Option<(f64, f64)>) -> String {
     let [(one, rate), (other, other_rate)] = rates;
-    let mut said = format!(
+    let mut text = format!(
         "{} by {one}, {} by {other}: {}",
         units::rate(rate),
         units::rate(other_rate),
         difference(rate, other_rate, other)
     );
     if let Some((one, other)) = cpu {
-        said += &format!(
+        text += &format!(
             "; client processor time {} and {} a commit",
             units::span(one),
             units::span(other)
         );
     }
-    prose::wrapped("", &format!("{name}: {said}"))
+    prose::wrapped("", &format!("{name}: {text}"))
 }
 
 fn difference(rate: f64, other_rate: f64, other: &str) -> String {
@@ -112,16 +113,16 @@ mod tests {
 
     #[test]
     fn the_mails_stacks_differ_by_little_on_a_disk_that_is_waited_for() {
-        let said = then(&mail2002().disks);
-        let said = said.split_whitespace().collect::<Vec<_>>().join(" ");
+        let text = then(&mail2002().disks);
+        let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
         // 1/80 s less 1/82 s.
         let oracle =
             "Oracle on HD1: 82/s by C++, 80/s by Java: a commit takes 305 us more by Java (2.50 %)";
-        assert!(said.contains(oracle), "{said}");
+        assert!(text.contains(oracle), "{text}");
         assert!(
-            said.contains("SAP DB on HD1: 89/s by C++, 89/s by Java: a commit takes 0 ns more")
+            text.contains("SAP DB on HD1: 89/s by C++, 89/s by Java: a commit takes 0 ns more")
         );
-        assert!(said.contains("53.8 us less by Java"), "{said}");
+        assert!(text.contains("53.8 us less by Java"), "{text}");
     }
 
     #[test]

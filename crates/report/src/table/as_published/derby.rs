@@ -1,8 +1,8 @@
-//! Runs of select, update and join beside Derby's resource usage of 2006: a row a module, its figures
-//! per transaction, and then ours.
+//! Runs of select, update and join next to Derby's resource usage of 2006: a row per module, with its figures
+//! per transaction of 2006 and then Syncline's.
 //!
-//! Ours by module come from a record's `cost`, which only a metered run has; without it every cell of
-//! ours says so. What is known of a run as a whole stands below, whether it was metered or not.
+//! Syncline's figures by module come from a record's `cost`, which only a profiled run has; without it the
+//! cells are "not metered". The figures of a run as a whole are below, profiled or not.
 
 use super::super::grid::{Grid, Side};
 use super::super::prose;
@@ -23,7 +23,7 @@ pub(super) const REQUIREMENTS: SourceRequirements = SourceRequirements {
 
 const NOT_METERED: &str = "not metered";
 
-/// How many runs that were not metered stand beside one another.
+/// The most runs without a profile in one table.
 const ABREAST: usize = 2;
 
 /// The view.
@@ -94,7 +94,7 @@ fn modules(load: &DerbyLoad, own: &[&(String, &RunRecord)]) -> String {
     format!("{}\n{}", grid.render(), waits.render())
 }
 
-/// What ours are shown as beside the page's, in the order of the two tables.
+/// Syncline's columns next to the page's, in the order of the tables.
 const NOW: [Heading; 13] = [
     Heading::Share("cpu_user"),
     Heading::Share("cpu_kernel"),
@@ -111,7 +111,7 @@ const NOW: [Heading; 13] = [
     Heading::Metric("async_writes"),
 ];
 
-/// Two tables of a metered run: the page's figure of each module, and ours.
+/// The tables of a profiled run: each module's figures from the page, and Syncline's.
 fn then_and_now(load: &DerbyLoad, label: &str, run: &RunRecord) -> String {
     let Some(cost) = &run.end.cost else {
         return String::new();
@@ -152,8 +152,8 @@ fn then_and_now(load: &DerbyLoad, label: &str, run: &RunRecord) -> String {
     ]);
     let mut each = |name: String, then: [String; 10], now: Option<&SheetRow>| {
         let [cpu, wall, bytes, objects, calls, switches, then @ ..] = then;
-        let cell = |column: usize| now.map_or_else(String::new, |row| ours(&row.cells[column]));
-        let ours_switches = match now.map(|row| (&row.cells[7], &row.cells[8])) {
+        let cell = |column: usize| now.map_or_else(String::new, |row| now_cell(&row.cells[column]));
+        let switches_now = match now.map(|row| (&row.cells[7], &row.cells[8])) {
             None => String::new(),
             Some((Figure::Count(own), Figure::Count(forced))) => {
                 format!("{}+{}", units::figure(*own), units::figure(*forced))
@@ -171,7 +171,7 @@ fn then_and_now(load: &DerbyLoad, label: &str, run: &RunRecord) -> String {
             bytes,
             cell(4),
         ]);
-        events.row(vec![name.clone(), objects, cell(5), calls, cell(6), switches, ours_switches]);
+        events.row(vec![name.clone(), objects, cell(5), calls, cell(6), switches, switches_now]);
         let pairs = then.into_iter().zip(9..);
         let cells = pairs.flat_map(|(then, column)| [then, cell(column)]);
         waits.row([name].into_iter().chain(cells).collect());
@@ -195,8 +195,8 @@ fn then_and_now(load: &DerbyLoad, label: &str, run: &RunRecord) -> String {
     )
 }
 
-/// Our figure, in as few digits as the page's.
-fn ours(figure: &Figure) -> String {
+/// Syncline's figure, with as few digits as the page's.
+fn now_cell(figure: &Figure) -> String {
     match figure {
         Figure::Share(share) => format!("{:.1}", share * 100.0),
         Figure::Bytes(bytes) => format!("{bytes:.0}"),
@@ -225,12 +225,12 @@ fn sum(load: &DerbyLoad) -> DerbyModule {
     }
 }
 
-/// Every module, and last what belongs to none, which the page has a row for too.
+/// Every module, and last unknown code, for which the page has a row too.
 fn rows_of_the_page() -> impl Iterator<Item = Option<Module>> {
     Module::ALL.into_iter().map(Some).chain([None])
 }
 
-/// The page's row of a module of ours.
+/// The page's row for one of Syncline's modules.
 fn of_the_page(load: &DerbyLoad, module: Option<Module>) -> Option<&DerbyModule> {
     let is = |one: &&DerbyModule| match module {
         Some(module) => one.module == module.name() && one.name != UNKNOWN_ROW,
@@ -239,13 +239,13 @@ fn of_the_page(load: &DerbyLoad, module: Option<Module>) -> Option<&DerbyModule>
     load.modules.iter().find(is)
 }
 
-/// The page's word for what belongs to no module.
+/// The page's name for unknown code.
 const UNKNOWN_ROW: &str = "unknown";
 
-/// What stands where the page has no row for a module.
+/// The cell for a module without a row on the page.
 const NO_ROW: &str = "";
 
-/// Our heading, with the page's word where it is another.
+/// The module's heading, with the page's name if that differs.
 fn named(module: Option<Module>, theirs: Option<&DerbyModule>) -> String {
     let Some(module) = module else {
         return UNKNOWN_ROW.to_owned();
@@ -274,7 +274,7 @@ fn published(module: &DerbyModule) -> [String; 10] {
     ]
 }
 
-/// With as many decimals as the page gives.
+/// A figure with as many decimals as on the page.
 fn given(figure: Option<f64>, decimals: usize) -> String {
     figure.map_or_else(dash, |figure| format!("{figure:.decimals$}"))
 }
@@ -336,7 +336,7 @@ fn whole(load: &DerbyLoad, own: &[&(String, &RunRecord)]) -> String {
     grid.render()
 }
 
-/// What a metered run has of a metric, all threads together.
+/// A metric of a profiled run, over all threads.
 fn by_meter(run: &RunRecord, metric: &'static str) -> String {
     let Some(cost) = &run.end.cost else {
         return NOT_METERED.to_owned();
@@ -349,10 +349,10 @@ fn by_meter(run: &RunRecord, metric: &'static str) -> String {
         [cell] => Some(cell.clone()),
         _ => None,
     };
-    cell.map_or_else(|| units::UNKNOWN.to_owned(), |cell| ours(&cell))
+    cell.map_or_else(|| units::UNKNOWN.to_owned(), |cell| now_cell(&cell))
 }
 
-/// The part of a metered run's processor time that went into collecting garbage.
+/// The part of a profiled run's processor time that was spent on garbage collection.
 fn garbage_of(run: &RunRecord) -> String {
     match &run.end.cost {
         None => NOT_METERED.to_owned(),
@@ -360,7 +360,7 @@ fn garbage_of(run: &RunRecord) -> String {
     }
 }
 
-/// Whose synchronous writes they were: " (then: logging, data store)".
+/// The modules of the page's synchronous writes: " (then: logging, data store)".
 fn by_modules(load: &DerbyLoad) -> String {
     let of_module = |name: &str| Module::ALL.into_iter().find(|module| module.name() == name);
     let writing = load.modules.iter().filter(|one| one.sync_writes.is_some());
@@ -380,17 +380,17 @@ fn notes(runs: &[&RunRecord]) -> String {
     if runs.iter().any(|run| run.end.cost.is_some()) {
         text += &note(
             "now: user, kernel and total are parts of all user CPU, of all kernel CPU and of both; what \
-             the page calls CPU may hold little kernel time, since it was seen from within the JVM. \
+             the page calls CPU may hold little kernel time, since it was measured from within the JVM. \
              Sleeps are now those of a thread's own will; what the page counts as such is now a voluntary \
              switch. Wall clock without waiting for a request, which the page counts to the network server. \
-             unknown: not measured; the view of the run itself says why, and what opens it",
+             unknown: not measured; the view of the run itself says why, and what would make it available",
         );
     }
     text += &note("Client CPU holds the store's where the store is a library in the workers");
     if runs.iter().any(|run| run.end.cost.is_none()) {
         text += &note(
-            "not metered: the run was not asked what its store's modules cost; a metered run records \
-             it as cost, and fills these cells",
+            "not metered: the run was not profiled; a profiled run records the cost by module and fills \
+             these cells",
         );
     }
     text

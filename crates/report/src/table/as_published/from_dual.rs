@@ -1,9 +1,9 @@
-//! The five estimates of the article of 2008 beside ours, and the curve over inserts a commit.
+//! The five estimates of the article of 2008 next to Syncline's, and the curve by inserts per commit.
 //!
-//! The article's five ask one disk the same question in five ways. Ours below each are the nearest of
-//! what a probe and a run of insert measured; where there is nothing near, that is said.
+//! The article's five estimates answer one question about one disk in five ways. Below each are the nearest
+//! measurements of a probe and of runs of insert, or a note that there is none.
 
-use super::super::from_dual::{self as ours, Estimate};
+use super::super::from_dual::{self as from_dual_table, Estimate};
 use super::super::grid::{Grid, Side};
 use super::super::prose;
 use super::source::SourceRequirements;
@@ -40,7 +40,8 @@ pub(super) fn view(records: &[Record]) -> Result<String> {
     if !runs.is_empty() {
         text += &source_header::now(&runs);
     }
-    text += &prose::heading("Commits a second of one disk: the five answers of 2008, and ours");
+    text +=
+        &prose::heading("Commits per second of one disk: the five answers of 2008, and Syncline's");
     text += &answers(&probes, &runs);
     if !runs.is_empty() {
         text += &curve(&runs);
@@ -48,7 +49,7 @@ pub(super) fn view(records: &[Record]) -> Result<String> {
     Ok(text)
 }
 
-/// Each answer of 2008 with ours below it, by the order of the file.
+/// Each answer of 2008 with Syncline's below it, in the order of the file.
 fn answers(probes: &[&ProbeRecord], runs: &[&RunRecord]) -> String {
     let mut grid = Grid::new(&[
         ("estimate", Side::Left),
@@ -65,7 +66,7 @@ fn answers(probes: &[&ProbeRecord], runs: &[&RunRecord]) -> String {
             units::span(then.ms * 1e6),
             then.what.clone(),
         ]);
-        for (when, one) in ours_for(&then.name, probes, runs) {
+        for (when, one) in estimates_for(&then.name, probes, runs) {
             let [rate, time] = one.figures();
             grid.row(vec![String::new(), when, rate, time, one.what]);
         }
@@ -73,8 +74,12 @@ fn answers(probes: &[&ProbeRecord], runs: &[&RunRecord]) -> String {
     grid.render_wrapped()
 }
 
-/// Ours that is nearest to the answer of that name, with what each run is called.
-fn ours_for(name: &str, probes: &[&ProbeRecord], runs: &[&RunRecord]) -> Vec<(String, Estimate)> {
+/// Syncline's estimates that are nearest to the answer of that name, each with the label of its run.
+fn estimates_for(
+    name: &str,
+    probes: &[&ProbeRecord],
+    runs: &[&RunRecord],
+) -> Vec<(String, Estimate)> {
     let plain = |estimates: Vec<Estimate>| -> Vec<(String, Estimate)> {
         let when = |one| ("now".to_owned(), one);
         estimates.into_iter().map(when).collect()
@@ -82,14 +87,14 @@ fn ours_for(name: &str, probes: &[&ProbeRecord], runs: &[&RunRecord]) -> Vec<(St
     let of_singles = |of: fn(&RunRecord) -> Estimate| -> Vec<(String, Estimate)> {
         let numbered = runs.iter().enumerate();
         numbered
-            .filter(|(_, run)| ours::is_single_insert(run))
+            .filter(|(_, run)| from_dual_table::is_single_insert(run))
             .map(|(index, run)| (source_header::label(index, runs.len()), of(run)))
             .collect()
     };
     let found = match name {
-        // A record holds no data sheet: the calculation is of who has one.
-        "calculated" => plain(vec![ours::calculated(None::<&AccessTime>)]),
-        "seeks" => plain(probes.iter().map(|probe| ours::seeks(probe)).collect()),
+        // A record has no data sheet to calculate with.
+        "calculated" => plain(vec![from_dual_table::calculated(None::<&AccessTime>)]),
+        "seeks" => plain(probes.iter().map(|probe| from_dual_table::seeks(probe)).collect()),
         "log I/O" => of_singles(log_writes),
         "syncs of one block" => plain(syncs(probes, runs)),
         "single-insert commits" => of_singles(commits),
@@ -98,7 +103,7 @@ fn ours_for(name: &str, probes: &[&ProbeRecord], runs: &[&RunRecord]) -> Vec<(St
     if found.is_empty() { plain(vec![nothing(name)]) } else { found }
 }
 
-/// Why there is nothing of ours beside an answer.
+/// Why Syncline has no estimate for an answer.
 fn nothing(name: &str) -> Estimate {
     Estimate {
         name: "",
@@ -112,10 +117,10 @@ fn nothing(name: &str) -> Estimate {
 }
 
 fn commits(run: &RunRecord) -> Estimate {
-    ours::single_insert(run).unwrap_or_else(|| nothing("single-insert commits"))
+    from_dual_table::single_insert(run).unwrap_or_else(|| nothing("single-insert commits"))
 }
 
-/// What the status of `InnoDB` called log I/O: the store's own count of its log writes.
+/// The counterpart of log I/O in the status of `InnoDB`: the store's own count of its log writes.
 fn log_writes(run: &RunRecord) -> Estimate {
     let mut parts = run.end.internals.iter().flatten();
     let part = parts.find(|part| part.name == "log write" && part.count > 0);
@@ -130,8 +135,8 @@ fn log_writes(run: &RunRecord) -> Estimate {
     }
 }
 
-/// Of each probe the cell that syncs one block, as writetest does, and the line; without a probe, the
-/// line of each directory that a run's record knows.
+/// For each probe the cell that syncs one block, as writetest does, and the sync line; for a directory
+/// without a probe, the sync line in a run's record.
 fn syncs(probes: &[&ProbeRecord], runs: &[&RunRecord]) -> Vec<Estimate> {
     let cells = probes.iter().filter_map(|probe| one_block(probe));
     let mut estimates: Vec<Estimate> = cells.collect();
@@ -143,7 +148,7 @@ fn syncs(probes: &[&ProbeRecord], runs: &[&RunRecord]) -> Vec<Estimate> {
             lines.push(line);
         }
     }
-    estimates.extend(lines.into_iter().map(ours::syncs));
+    estimates.extend(lines.into_iter().map(from_dual_table::syncs));
     estimates
 }
 
@@ -161,7 +166,7 @@ fn one_block(probe: &ProbeRecord) -> Option<Estimate> {
     })
 }
 
-/// Inserts and commits a second over the inserts of a commit, stores apart.
+/// Inserts and commits per second by inserts per commit, grouped by store.
 fn curve(runs: &[&RunRecord]) -> String {
     let mut sorted: Vec<&RunRecord> = runs.to_vec();
     sorted.sort_by_key(|run| (store(run), commit_every(run)));
@@ -193,12 +198,12 @@ fn curve(runs: &[&RunRecord]) -> String {
         ]);
     }
     let then = &from_dual().commit_every;
-    let mut text = prose::heading("Inserts a second over inserts a commit");
+    let mut text = prose::heading("Inserts per second by inserts per commit");
     text += &grid.render();
     text + &note(&format!(
-        "then: {} inserts/s at {} a commit ({} inserts); for more a commit the article shows a drawing \
-         that rises strongly, and no figures. x the fewest: inserts/s beside those of the fewest \
-         inserts a commit that the store was run with",
+        "then: {} inserts/s at {} a commit ({} inserts); for more a commit the article has a drawing \
+         that rises strongly, and no figures. x the fewest: inserts/s divided by those of the run with \
+         the fewest inserts per commit",
         units::figure(then.per_s),
         then.published_at,
         then.inserts

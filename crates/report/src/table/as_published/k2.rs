@@ -1,8 +1,8 @@
-//! Runs of tpcc and ycsb as the K2 platform's results page prints them: a block a metric, rates and
-//! percentiles 50, 90, 99 and 99.9, one row a date, and then ours.
+//! Runs of tpcc and ycsb in the format of the K2 platform's results page: a block per metric with rates and
+//! percentiles 50, 90, 99 and 99.9, one row per date, and then Syncline's.
 //!
-//! K2's latencies are those of a cluster's servers, ours those of parts inside one process. What stands
-//! beside what is said over each block.
+//! K2's latencies are those of a cluster's servers, Syncline's those of parts inside one process. The heading
+//! of each block names the two compared metrics.
 
 use super::super::grid::{Grid, Side};
 use super::super::prose;
@@ -22,7 +22,7 @@ pub(super) const REQUIREMENTS: SourceRequirements = SourceRequirements {
               --profile k2 --workload b --distribution uniform --on engine)",
 };
 
-/// A metric inside the store: its name in the published file, what stands beside what, our parts.
+/// A metric inside the store: its name in the published file, the heading of its block, and Syncline's parts.
 const INSIDE: [(&str, &str, &[&str]); 6] = [
     (
         "reads",
@@ -48,8 +48,8 @@ const INSIDE: [(&str, &str, &[&str]); 6] = [
     ),
     (
         "flush",
-        "flush: then until the persistence service answered; now the log's write (which syncs by \
-         itself where the log is opened so), its sync call, and the wait for room",
+        "flush: then until the persistence service answered; now the log's write (which includes the \
+         sync if the log is opened so), its sync call, and the wait for space",
         &["log write", "log sync call", "wait for log room"],
     ),
     (
@@ -83,7 +83,7 @@ pub(super) fn view(records: &[Record]) -> Result<String> {
     Ok(text)
 }
 
-/// A run and what it is called.
+/// A run and its label.
 struct Now<'a> {
     label: String,
     run: &'a RunRecord,
@@ -107,12 +107,12 @@ fn table(mix: &K2Mix, own: &[Now<'_>]) -> String {
     open(&mut grid, "transactions", "transactions");
     transactions(&mut grid, own);
     if !mix.columns("new_order").is_empty() {
-        open(&mut grid, "New-Order, from the first try to the last", "new_order");
+        open(&mut grid, "New-Order, from the first attempt to the last", "new_order");
         kinds(&mut grid, own, is_new_order);
         grid.text("the other kinds: then not given; now");
         kinds(&mut grid, own, |kind| !is_new_order(kind));
     }
-    let aborts = "aborts: then tries that met a conflict; now conflicts and retries";
+    let aborts = "aborts: then attempts that conflicted; now conflicts and retries";
     open(&mut grid, aborts, "aborts");
     for now in own {
         grid.row(aborts_row(now));
@@ -148,7 +148,7 @@ fn column_row(column: &K2Column, rate_only: bool) -> Vec<String> {
     cells
 }
 
-/// All kinds together, and by kind where New-Order has no block of its own.
+/// The rows of all kinds together, and of each kind if New-Order has no block.
 fn transactions(grid: &mut Grid, own: &[Now<'_>]) {
     for now in own {
         let kinds = &now.run.end.transactions;
@@ -196,14 +196,14 @@ fn aborts_row(now: &Now<'_>) -> Vec<String> {
     let outcomes = &now.run.end.outcomes;
     let tries = outcomes.conflicted.saturating_add(outcomes.retries);
     let rate = source_header::seconds(now.run).map(|seconds| tries as f64 / seconds);
-    // The intervals of a record that was cut short know no retries.
+    // A record that was cut short has no count of retries.
     let rate = rate.filter(|_| now.run.end.cut_short.is_none());
     let mut cells = vec![format!("  {}", now.label), units::or_unknown(rate, units::rate)];
     cells.extend(repeated(""));
     cells
 }
 
-/// Rows of parts inside the store, those that were done at all.
+/// The rows of the store's parts with a count above zero.
 fn inside(grid: &mut Grid, now: &Now<'_>, names: &[&str]) {
     let Some(known) = &now.run.end.internals else {
         grid.text(format!("  {}: unknown, the store counts nothing inside", now.label));

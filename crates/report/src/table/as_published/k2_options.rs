@@ -1,4 +1,4 @@
-//! Which of K2's published mixes a run has, if it has one.
+//! Finds the published K2 mix that a run used.
 
 use super::k2::REQUIREMENTS;
 use crate::Result;
@@ -8,32 +8,32 @@ use syncline_record::{Record, RunRecord};
 
 type Options = BTreeMap<String, String>;
 
-/// The run and its published mix; refused if it has none.
+/// The run and its published mix; an error if it has none.
 pub(super) fn fitting(record: &Record) -> Result<(&'static K2Mix, &RunRecord)> {
     let run = record.as_run().ok_or_else(|| REQUIREMENTS.refuse(record))?;
     let (name, options) = (&run.head.workload.name, &run.head.workload.options);
-    let asked = match name.as_str() {
-        "tpcc" => asked_of_tpcc(options),
-        "ycsb" => asked_of_ycsb(options),
+    let requested = match name.as_str() {
+        "tpcc" => tpcc_mix(options),
+        "ycsb" => ycsb_mix(options),
         _ => return Err(REQUIREMENTS.refuse(record)),
     };
-    let found = asked.and_then(|asked| {
+    let found = requested.and_then(|requested| {
         let mut mixes = k2().mixes.iter();
-        mixes.find(|mix| fits(&asked, &mix.load))
+        mixes.find(|mix| fits(&requested, &mix.load))
     });
     let is = || format!("a run of {name} with a mix that K2 did not publish");
     let mix = found.ok_or_else(|| REQUIREMENTS.refuse_as(record, is()))?;
     Ok((mix, run))
 }
 
-/// Weights as they were asked for, in the order of [`weights`], and what else tells mixes apart.
-struct Asked {
+/// The requested weights, in the order of [`K2Load`], and the distribution of keys.
+struct RequestedMix {
     weights: Vec<f64>,
     distribution: Option<String>,
 }
 
-/// The five weights of tpcc stand in the order of the profile.
-fn asked_of_tpcc(options: &Options) -> Option<Asked> {
+/// The mix of a run of tpcc, whose five weights are in the order of its profile.
+fn tpcc_mix(options: &Options) -> Option<RequestedMix> {
     let given = options.get("weights")?.split(',');
     let given: Option<Vec<f64>> = given.map(|word| word.trim().parse().ok()).collect();
     let given: [f64; 5] = given?.try_into().ok()?;
@@ -43,11 +43,11 @@ fn asked_of_tpcc(options: &Options) -> Option<Asked> {
         let [new_order, payment, order_status, delivery, stock_level] = given;
         [payment, order_status, delivery, new_order, stock_level]
     };
-    Some(Asked { weights: weights.to_vec(), distribution: None })
+    Some(RequestedMix { weights: weights.to_vec(), distribution: None })
 }
 
-/// Reads and updates are compared, anything else must not be asked for; one operation a transaction.
-fn asked_of_ycsb(options: &Options) -> Option<Asked> {
+/// The mix of a run of ycsb; `None` with other operations than reads and updates, or several per transaction.
+fn ycsb_mix(options: &Options) -> Option<RequestedMix> {
     let weight = |name: &str| -> Option<f64> {
         options.get(name).map_or(Some(0.0), |word| word.parse().ok())
     };
@@ -58,35 +58,35 @@ fn asked_of_ycsb(options: &Options) -> Option<Asked> {
         }
     }
     let single = options.get("ops_per_txn").is_none_or(|word| word == "1");
-    single.then_some(Asked {
+    single.then_some(RequestedMix {
         weights: vec![weight("read")?, weight("update")?],
         distribution: options.get("distribution").cloned(),
     })
 }
 
-fn fits(asked: &Asked, load: &K2Load) -> bool {
+fn fits(requested: &RequestedMix, load: &K2Load) -> bool {
     let (weights, distribution) = match load {
         K2Load::Tpcc { payment, order_status, delivery, new_order, stock_level } => {
             (vec![*payment, *order_status, *delivery, *new_order, *stock_level], None)
         }
         K2Load::Ycsb { read, update, distribution } => (vec![*read, *update], Some(distribution)),
     };
-    let (own, theirs): (f64, f64) = (asked.weights.iter().sum(), weights.iter().sum());
+    let (own, theirs): (f64, f64) = (requested.weights.iter().sum(), weights.iter().sum());
     let same_share = |(one, other): (&f64, &f64)| (one * theirs - other * own).abs() < own * 1e-6;
     own > 0.0
-        && asked.weights.len() == weights.len()
-        && asked.distribution.as_ref() == distribution
-        && asked.weights.iter().zip(&weights).all(same_share)
+        && requested.weights.len() == weights.len()
+        && requested.distribution.as_ref() == distribution
+        && requested.weights.iter().zip(&weights).all(same_share)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{asked_of_tpcc, asked_of_ycsb, fits};
+    use super::{fits, tpcc_mix, ycsb_mix};
     use crate::published::k2;
 
-    fn mix_of(asked: Option<super::Asked>) -> Option<&'static str> {
-        let asked = asked?;
-        let found = k2().mixes.iter().find(|mix| fits(&asked, &mix.load));
+    fn mix_of(requested: Option<super::RequestedMix>) -> Option<&'static str> {
+        let requested = requested?;
+        let found = k2().mixes.iter().find(|mix| fits(&requested, &mix.load));
         found.map(|mix| mix.mix.as_str())
     }
 
@@ -97,7 +97,7 @@ mod tests {
 
     #[test]
     fn weights_are_compared_in_the_order_of_their_profile() {
-        let of = |text: &str| mix_of(asked_of_tpcc(&options(text)));
+        let of = |text: &str| mix_of(tpcc_mix(&options(text)));
         let full = Some("TPC-C {43,4,4,45,4}");
         assert_eq!(of("profile=k2 weights=43,4,4,45,4"), full);
         assert_eq!(of("profile=spec weights=45,43,4,4,4"), full);
@@ -111,7 +111,7 @@ mod tests {
 
     #[test]
     fn operations_and_keys_of_ycsb_are_compared() {
-        let of = |text: &str| mix_of(asked_of_ycsb(&options(text)));
+        let of = |text: &str| mix_of(ycsb_mix(&options(text)));
         let scrambled = Some("YCSB {95,5,szipfian}");
         assert_eq!(of("read=0.95 update=0.05 distribution=scrambled"), scrambled);
         assert_eq!(of("read=95 update=5 distribution=scrambled ops_per_txn=1"), scrambled);

@@ -1,7 +1,7 @@
-//! Single-insert commits by store and directory, as the mail of 2002 set them beside one another.
+//! Single-insert commits by store and directory, in the format of the mail of 2002.
 //!
-//! The matrix of ours is the one that several surveys show; the mail's has the same shape. A rate above
-//! the turns of its disk cannot have waited for it, which was the mail's finding, and is marked.
+//! Syncline's matrix is the one that several surveys show; the mail's has the same form. A rate above the
+//! revolutions of its disk cannot have waited for the disk, which was the mail's finding, and is marked.
 
 use super::super::from_dual::is_single_insert;
 use super::super::grid::{Grid, Side};
@@ -46,9 +46,9 @@ pub(super) fn view(records: &[Record]) -> Result<String> {
     text += &prose::heading("Then: the log writer alone, syncs a second");
     text += &writes();
     text += &prose::heading("Now");
-    let places = DirectoryRuns::all(records);
-    text += &matrix_of(&places);
-    let stacks = client_stacks::now(&places);
+    let directories = DirectoryRuns::all(records);
+    text += &matrix_of(&directories);
+    let stacks = client_stacks::now(&directories);
     if !stacks.is_empty() {
         text += &prose::heading("Now: the same store by two client stacks");
         text += &stacks;
@@ -98,7 +98,7 @@ fn writes() -> String {
 fn row(name: &str, per_s: Option<f64>, about: bool, turns: f64) -> Vec<String> {
     let sign = if about { "~" } else { "" };
     let (rate, ratio, word) = match per_s {
-        // Within a few percent of the turns a clock is as likely to be off as the disk.
+        // Within a few percent of the revolutions, the clock may be off as well as the disk.
         Some(rate) if rate > turns * 1.05 => (Some(rate), Some(rate / turns), EXCEEDS),
         Some(rate) => (Some(rate), Some(rate / turns), ""),
         None => (None, None, "no time passed"),

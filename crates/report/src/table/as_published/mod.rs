@@ -1,16 +1,24 @@
-//! Records shown as the sources of their loads printed theirs, so that then and now stand side by side.
+//! Records in the format of the sources that published the same loads, so that then and now can be compared.
 //!
-//! One file a source. Rules that hold for all of them:
+//! There is one file per source. These rules hold for all of them:
 //!
-//! 1. No published figure stands without its source: title, date, machine, what it counts and what is
-//!    known to be wrong in it come first ([`source_header::then`]).
-//! 2. No figure of ours stands without its run: store, durability with its evidence, clients, machine
-//!    and the workload's notice stand in the same view ([`source_header::now`]).
-//! 3. What a source did not publish is "not given", what a record does not know is "unknown", and
-//!    neither is zero.
+//! 1. Published figures are never printed without their source: title, date, machine, what they count and
+//!    known errors come first ([`source_header::then`]).
+//! 2. Syncline's figures are never printed without their run: store, durability with its evidence, clients,
+//!    machine and the workload's notice are in the same view ([`source_header::now`]).
+//! 3. A figure that a source did not publish is "not given", one that a record does not have is "unknown",
+//!    and neither is zero.
 //! 4. A record that does not fit is refused, never left out silently.
-//! 5. Where a source's accounting was wrong, its printed figure and the corrected one stand beside each
-//!    other, for then and for now.
+//! 5. If a source counted wrongly, its printed figure and the corrected one are next to each other, for then
+//!    and for now.
+//!
+//! | files | what they hold |
+//! |---|---|
+//! | `k2`, `mail2002`, `bigdata`, `from_dual`, `derby` | one source each |
+//! | `source` | the list of sources, and the refusal of records |
+//! | `source_header` | what every view starts with |
+//! | `k2_options` | the published K2 mix of a run |
+//! | `client_stacks` | a store's own driver compared with JDBC |
 
 mod bigdata;
 mod client_stacks;

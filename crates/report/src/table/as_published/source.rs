@@ -1,10 +1,10 @@
-//! Which sources there are, and how a record is refused.
+//! The list of sources, and the refusal of records.
 
 use super::{bigdata, derby, from_dual, k2, mail2002};
 use crate::{Error, Result};
 use syncline_record::Record;
 
-/// A source whose way of printing figures is followed.
+/// A source whose format a view follows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Published {
     /// The results of the K2 platform, 2022.
@@ -19,12 +19,12 @@ pub enum Published {
     Derby,
 }
 
-/// What a view is about, for the sentence that refuses a record.
+/// The requirements of a view, for the error that refuses a record.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct SourceRequirements {
-    /// The view's word.
+    /// The view's name.
     pub(super) view: &'static str,
-    /// What it shows.
+    /// The records that it shows.
     pub(super) shows: &'static str,
     /// The command that makes such a record.
     pub(super) command: &'static str,
@@ -40,7 +40,7 @@ impl Published {
         Published::Derby,
     ];
 
-    /// Its word on the command line.
+    /// Its name on the command line.
     pub fn word(self) -> &'static str {
         self.wants().view
     }
@@ -56,8 +56,8 @@ impl Published {
     }
 }
 
-/// The records as that source would have printed them, beside what it printed. Fails with one sentence
-/// if a record does not fit, or if none holds what the source is about.
+/// The records in the format of that source, next to its published figures. Fails if a record does not fit,
+/// or if no record has figures for the view.
 pub fn as_published(source: Published, records: &[Record]) -> Result<String> {
     match source {
         Published::K2 => k2::view(records),
@@ -69,7 +69,7 @@ pub fn as_published(source: Published, records: &[Record]) -> Result<String> {
 }
 
 impl SourceRequirements {
-    /// That this record does not fit, since it is something else.
+    /// The error for a record of another kind or workload.
     pub(super) fn refuse(&self, record: &Record) -> Error {
         let is = match record {
             Record::Run(run) => format!("a run of {}", run.head.workload.name),
@@ -80,7 +80,7 @@ impl SourceRequirements {
         self.refuse_as(record, is)
     }
 
-    /// That this record does not fit, in words of the view's own.
+    /// The error for a record that does not fit, with the view's own description of it.
     pub(super) fn refuse_as(&self, record: &Record, is: String) -> Error {
         Error::DoesNotFit {
             id: record.identity().id.clone(),
@@ -91,7 +91,7 @@ impl SourceRequirements {
         }
     }
 
-    /// That no record holds what the view is about.
+    /// The error if no record has figures for the view.
     pub(super) fn nothing(&self) -> Error {
         Error::NothingToShow {
             view: self.view,

@@ -1,4 +1,4 @@
-//! What every view of a published source opens with: the source, and the runs that stand beside it.
+//! The header of every view of a published source: the source, and the runs compared with it.
 
 use super::super::prose::{fact, wrapped};
 use crate::published::Source;
@@ -7,10 +7,10 @@ use syncline_record::RunRecord;
 use syncline_record::units;
 use syncline_record::units::plural;
 
-/// What stands where a source gives no figure.
+/// The cell for a figure that a source does not give.
 pub(super) const NOT_GIVEN: &str = "not given";
 
-/// Everything that must be said beside a source's figures.
+/// The header that must accompany a source's figures.
 pub(super) fn then(source: &Source) -> String {
     let mut text = fact("then", &source.title);
     text += &fact("date", &source.date);
@@ -22,7 +22,7 @@ pub(super) fn then(source: &Source) -> String {
     text
 }
 
-/// Everything that must be said beside our figures: a paragraph a run, then each notice once.
+/// The header that must accompany Syncline's figures: a paragraph per run, then each notice once.
 pub(super) fn now(runs: &[&RunRecord]) -> String {
     let mut text = String::from("\n");
     for (index, run) in runs.iter().enumerate() {
@@ -35,19 +35,19 @@ pub(super) fn now(runs: &[&RunRecord]) -> String {
     if runs.iter().any(|run| run.head.plan.rate_per_s.is_some()) {
         text += &fact(
             "open loop",
-            "its rate is what was offered, not the most that the store does: not to be held against a \
-             rate then",
+            "its rate is the offered rate, not the most that the store does: it cannot be compared with \
+             a rate then",
         );
     }
     text
 }
 
-/// What a run is called in the table: "now", or "now 2" where there are several.
+/// The label of a run in the table: "now", or "now 2" if there are several.
 pub(super) fn label(index: usize, count: usize) -> String {
     if count == 1 { "now".to_owned() } else { format!("now {}", index + 1) }
 }
 
-/// "engine, data": the store and its durability word, whose evidence [`now`] gives.
+/// "engine, data": the store and its durability level, whose evidence [`now`] prints.
 pub(super) fn mode(run: &RunRecord) -> String {
     let target = &run.head.target;
     let word = target.durability.as_deref().unwrap_or(units::UNKNOWN);
@@ -59,14 +59,14 @@ pub(super) fn note(text: &str) -> String {
     wrapped("", text)
 }
 
-/// How long the measured phases took together in seconds, up to the end of the last transaction that counts
-/// among the outcomes; none for a record that measured nothing.
+/// The seconds of all measured phases, up to the end of the last transaction that counts among the outcomes;
+/// `None` if the record measured nothing.
 pub(super) fn seconds(run: &RunRecord) -> Option<f64> {
     let elapsed_ns = run.end.elapsed_ns();
     (elapsed_ns > 0).then(|| elapsed_ns as f64 / 1e9)
 }
 
-/// At which rate an open loop offered; nothing of a closed one.
+/// The offered rate of an open loop; empty for a closed one.
 fn offered(run: &RunRecord) -> String {
     let plan = &run.head.plan;
     plan.rate_per_s.map_or_else(String::new, |rate| {

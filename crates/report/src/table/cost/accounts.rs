@@ -1,11 +1,11 @@
-//! What the collectors of a metered run can take here, and what would open the rest.
+//! The metrics that the collectors can measure on this machine, and what would make the rest available.
 
 use super::super::prose;
 use crate::cost::words;
 use syncline_profile::{Account, Precision};
 
-/// A paragraph a collector and way of taking; those that work first. What one of them splits by module is
-/// not listed again for another that cannot.
+/// A paragraph per collector and method; those that work come first. A metric that one collector splits by
+/// module is not listed for another that cannot.
 pub fn accounts(accounts: &[Account]) -> String {
     let mut works: Vec<(String, Vec<&str>)> = Vec::new();
     let mut refused: Vec<(String, Vec<&str>)> = Vec::new();
@@ -16,7 +16,7 @@ pub fn accounts(accounts: &[Account]) -> String {
     };
     for account in accounts {
         if !by_module(account) && works_here(account.metric) {
-            // A count of the whole, beside who can split it.
+            // A total, next to a collector that can split it.
             continue;
         }
         let collector = &account.collector;
@@ -50,7 +50,7 @@ mod tests {
     use syncline_profile::{Account, Metric, Precision};
 
     #[test]
-    fn what_somebody_splits_is_not_told_to_be_missing() {
+    fn a_metric_that_one_collector_splits_is_not_listed_as_missing() {
         let account = |metric, collector: &str, how| Account {
             metric,
             collector: collector.to_owned(),

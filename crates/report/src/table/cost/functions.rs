@@ -1,4 +1,4 @@
-//! The functions that used up most, from the stacks beside a record.
+//! The functions with the highest cost, from the stacks next to a record.
 
 use super::super::grid::{Grid, Side};
 use super::super::prose;
@@ -11,12 +11,12 @@ use syncline_profile::{Metric, Quantity};
 use syncline_record::units;
 use syncline_record::{RunRecord, Stacks};
 
-/// Names are not cut below this, however narrow the terminal is.
+/// Names are not cut below this length, however narrow the terminal is.
 const NAME_LEAST: usize = 24;
-/// Free columns between two columns, and before the first.
+/// Blank columns between two columns of the table, and before the first.
 const GAP: usize = 2;
 
-/// The table, of the first `top` functions. Fails if the threads are no pattern.
+/// The table of the first `top` functions. Fails if the choice of threads is not a valid pattern.
 pub fn functions_of(
     run: &RunRecord,
     stacks: &Stacks,
@@ -42,7 +42,7 @@ pub fn functions_of(
     }
     let metrics: Vec<&str> = found.metrics.iter().map(|one| words(one.name())).collect();
     let alone = if by == FunctionsBy::Cpu && metrics.len() == 1 {
-        " alone, the other kind is not known,"
+        " alone (the other kind is not known)"
     } else {
         ""
     };
@@ -120,7 +120,7 @@ fn table(found: &Functions, by: FunctionsBy, commits: u64, top: usize) -> String
     grid.render()
 }
 
-/// The columns that are left for names beside the figures; in a file or a pipe names stay whole.
+/// The columns that the figures leave for names; in a file or a pipe names are not cut.
 fn name_room(columns: &[(&str, Side)], figures: &[Vec<String>]) -> usize {
     let widths = columns.iter().skip(1).enumerate().map(|(index, (heading, _))| {
         let cells = figures.iter().map(|row| row[index].chars().count());
@@ -129,7 +129,7 @@ fn name_room(columns: &[(&str, Side)], figures: &[Vec<String>]) -> usize {
     room().saturating_sub(widths.sum::<usize>() + GAP).max(NAME_LEAST)
 }
 
-/// The object that most was spent in: the store's own program or library.
+/// The object with the highest cost: the store's own program or library.
 fn main_object(found: &Functions) -> String {
     let mut sums: BTreeMap<&str, u64> = BTreeMap::new();
     for row in &found.rows {
@@ -139,7 +139,7 @@ fn main_object(found: &Functions) -> String {
     most.map_or_else(String::new, |(object, _)| object.to_owned())
 }
 
-/// The function, with its object where that is another than most are of.
+/// The function, with its object if that is not the main one.
 fn name_of(row: &FunctionRow, own_object: &str, longest: usize) -> String {
     if row.object == own_object || row.object.is_empty() {
         return shortened(&row.function, longest);
@@ -149,7 +149,7 @@ fn name_of(row: &FunctionRow, own_object: &str, longest: usize) -> String {
     shortened(&row.function, room) + &object
 }
 
-/// Of a name with a path the end tells most, of others the beginning.
+/// Cuts a name with a path at its beginning, any other name at its end.
 fn shortened(text: &str, most: usize) -> String {
     let length = text.chars().count();
     if length <= most {
@@ -170,14 +170,14 @@ mod tests {
     use super::super::super::at_width;
     use super::{NAME_LEAST, Side, name_room};
 
-    // 2.7 of the users' page: names were cut at 40 signs in a terminal of 200
+    // 2.7 of the users' page: names were cut at 40 characters in a terminal of 200
     #[test]
     fn names_have_the_columns_that_the_figures_leave() {
         let columns = [("us", Side::Left), ("user", Side::Right), ("module", Side::Left)];
         let figures = [vec!["12.5".to_owned(), "lock manager".to_owned()]];
         let of =
             |columns_of_terminal| at_width(columns_of_terminal, || name_room(&columns, &figures));
-        // 4 and 12 signs, a gap before each, and the gap before the name.
+        // 4 and 12 characters, a gap before each, and the gap before the name.
         assert_eq!(of(Some(100)), 100 - 4 - 12 - 3 * 2);
         assert_eq!(of(Some(200)), 200 - 22);
         assert!(of(None) > 10_000, "a pipe cuts nothing");

@@ -1,4 +1,4 @@
-//! A metered run's tables: the cost by module, how each metric was taken, functions.
+//! The tables of a profiled run: the cost by module, how each metric was measured, functions.
 
 mod accounts;
 mod functions;

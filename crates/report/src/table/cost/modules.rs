@@ -1,4 +1,4 @@
-//! The cost of a transaction by module: tables of times and of events, and how each figure was taken.
+//! The cost of a transaction by module: tables of times and of events, and how each figure was measured.
 
 use super::super::grid::{Grid, Side};
 use super::super::prose;
@@ -8,21 +8,21 @@ use crate::cost::{
 };
 use syncline_record::{Cost, RunRecord};
 
-/// So wide a table of costs may be, so that it stands in a terminal of eighty columns.
-const ROOM: usize = 80;
+/// The most columns of a table of costs, so that it fits a terminal of eighty columns.
+const WIDEST: usize = 80;
 
-/// The cost of a metered run; a sentence where it was not metered.
+/// The cost of a profiled run; a sentence if it was not profiled.
 pub fn cost(run: &RunRecord, choice: &CostChoice) -> String {
     match &run.end.cost {
         Some(cost) => drawn(cost, choice),
         None if run.head.plan.looks_per_s.is_some() => prose::wrapped(
             "  ",
-            "the run was metered and has no cost: the store's process is not known, or the run ended \
+            "the run was profiled but has no cost: the store's process is not known, or the run ended \
              before its measured phase",
         ),
         None => prose::wrapped(
             "  ",
-            "the run was not metered: syncline run --meter shows where a store's time goes",
+            "the run was not profiled: syncline run --meter shows where a store's time goes",
         ),
     }
 }
@@ -50,14 +50,14 @@ fn drawn(cost: &Cost, choice: &CostChoice) -> String {
     text
 }
 
-/// What a table is about.
+/// The subject of a table.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum About {
     /// Time on the processor.
     Processor,
-    /// Time that passed.
+    /// Elapsed time.
     Passed,
-    /// How often, and how much.
+    /// Counts and amounts.
     Events,
 }
 
@@ -71,7 +71,7 @@ impl About {
         }
     }
 
-    /// What its first column is called.
+    /// The title of its first column.
     fn title(self) -> &'static str {
         match self {
             About::Processor => "CPU, us per transaction",
@@ -81,7 +81,7 @@ impl About {
     }
 }
 
-/// The columns of each table: one a subject, and none wider than its room.
+/// The columns of each table: one table per subject, and none wider than [`WIDEST`].
 fn blocks(sheet: &Sheet) -> Vec<(About, Vec<usize>)> {
     let names = all_rows(sheet).map(|row| row.name.chars().count() + 2);
     let names = names.max().unwrap_or(0);
@@ -95,7 +95,7 @@ fn blocks(sheet: &Sheet) -> Vec<(About, Vec<usize>)> {
             Some((same, block)) if *same == about && width <= left => block.push(column),
             _ => {
                 blocks.push((about, vec![column]));
-                left = ROOM.saturating_sub(names.max(about.title().len()));
+                left = WIDEST.saturating_sub(names.max(about.title().len()));
             }
         }
         left = left.saturating_sub(width);
@@ -137,7 +137,7 @@ fn table(sheet: &Sheet, about: About, columns: &[usize]) -> String {
     grid.render()
 }
 
-/// How each metric was taken.
+/// How each metric was measured.
 fn how(cost: &Cost) -> String {
     let mut text = prose::heading("Measurement methods");
     for sentence in accounts_in_words(cost) {
