@@ -1,11 +1,11 @@
-//! Response bounds of a workload, judged like its checks: a share of the committed responses within a
-//! time.
+//! Response bounds of a workload, judged like its checks. A bound requires that a share of the committed
+//! transactions have a response time within a limit.
 
 use crate::account::worker_stats::WorkerStats;
 use syncline_contract::{Check, CheckOutcome, ResponseBound, Workload};
 use syncline_instrument::clock;
 
-/// A check for each bound.
+/// Judges each bound of the workload as a check.
 pub(crate) fn judge<W: Workload>(workload: &W, meter: &WorkerStats) -> Vec<Check> {
     let bounds = workload.response_bounds();
     bounds
@@ -27,12 +27,12 @@ fn outcome(bound: &ResponseBound, meter: &WorkerStats) -> CheckOutcome {
     }
     let within = responses.count_between(0, bound.within_ns);
     let all = responses.len();
-    // In integers, so that a bound that is just met holds.
+    // In integers, so that rounding cannot fail a bound that is reached exactly.
     if u128::from(within) * 100 >= u128::from(all) * u128::from(bound.percent) {
         CheckOutcome::Held
     } else {
         let share = within as f64 * 100.0 / all as f64;
-        CheckOutcome::Violated(format!("{share:.2} % of {all} were"))
+        CheckOutcome::Violated(format!("only {share:.2} % of {all} were"))
     }
 }
 
@@ -57,12 +57,12 @@ mod tests {
     }
 
     #[test]
-    fn a_bound_that_is_just_met_holds_and_one_response_less_does_not() {
+    fn a_bound_reached_exactly_holds_and_one_response_less_violates_it() {
         assert_eq!(with(10, 90), CheckOutcome::Held);
-        let CheckOutcome::Violated(found) = with(11, 89) else {
+        let CheckOutcome::Violated(what) = with(11, 89) else {
             panic!("89 of 100 are not 90 %");
         };
-        assert!(found.starts_with("89.00 % of 100"), "{found}");
+        assert!(what.starts_with("only 89.00 % of 100"), "{what}");
         assert!(matches!(with(0, 0), CheckOutcome::NotApplicable(_)));
     }
 }

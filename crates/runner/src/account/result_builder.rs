@@ -1,4 +1,4 @@
-//! From what workers and meters left behind to a result.
+//! Builds the result of a run from the workers' reports, the samples and the store's answers.
 
 use crate::account::fairness::fairness;
 use crate::account::measured::{Measured, StopCause};
@@ -19,7 +19,7 @@ use syncline_contract::{Check, Failure, OwnFigure, StoreProcess, Workload};
 use syncline_instrument::{Nanos, clock};
 use syncline_record::ClientTime;
 
-/// What was asked of the store before and after.
+/// What the store reported before and after the clients ran.
 pub(crate) struct Around {
     pub counters: Vec<StoreCounter>,
     pub round_trip_ns: Option<Nanos>,
@@ -27,7 +27,7 @@ pub(crate) struct Around {
     pub warnings: Vec<Warning>,
 }
 
-/// The result, with what was asked around it.
+/// Builds the result.
 pub(crate) fn assemble<W: Workload>(
     head: RunHead,
     workload: &W,
@@ -114,15 +114,15 @@ fn transactions<W: Workload>(workload: &W, meter: &WorkerStats) -> Vec<Transacti
         .collect()
 }
 
-/// What the clients did with their time.
+/// The clients' time in and between transactions, as shares of the span.
 fn client_time(meter: &WorkerStats, clients: usize, span_ns: Nanos) -> ClientTime {
     let all_ns = clients as f64 * span_ns as f64;
     let part = |ns: Nanos| share(ns as f64, all_ns).unwrap_or(0.0);
     ClientTime { in_transactions: part(meter.busy_ns), between: part(meter.between_ns) }
 }
 
-/// Commits that are not in the rate, since they were acknowledged after the span; a run by count ends with
-/// its last.
+/// Commits that are not in the rate because they were acknowledged after the span. A run by count has none:
+/// its span ends with its last transaction.
 fn late(end: SpanEnd, meter: &WorkerStats) -> u64 {
     match end {
         SpanEnd::Time { .. } => meter.kinds.iter().map(|kind| kind.late).sum(),
@@ -130,7 +130,8 @@ fn late(end: SpanEnd, meter: &WorkerStats) -> u64 {
     }
 }
 
-/// A row a name: a workload may prepare one operation several times, once a column.
+/// One row per name. A workload may prepare an operation several times, such as once per column; their times
+/// are added.
 fn operation_rows<W: Workload>(
     workload: &W,
     meter: &WorkerStats,
@@ -153,7 +154,7 @@ fn operation_rows<W: Workload>(
     rows.collect()
 }
 
-/// What the workload is known by; an unknown figure is left out.
+/// The workload's own figures, without those that are not finite.
 fn own_figures<W: Workload>(
     workload: &W,
     rated: &[Counts],
@@ -193,7 +194,8 @@ fn figures<W: Workload>(
     SaturationFigures {
         workers_busy: share(cpu_ns, wall_ns as f64),
         laboratory_share: match sampler.process() {
-            // Whatever a client of another process does is the laboratory's and its library's work.
+            // If the store is another process, all work of the workers is the laboratory's or its client
+            // library's.
             StoreProcess::Other(_) | StoreProcess::Unknown(_) => Some(1.0),
             StoreProcess::InProcess => head
                 .plan
@@ -227,14 +229,14 @@ fn figures<W: Workload>(
     }
 }
 
-/// Half of the transactions of the type that committed most took at most this.
+/// The median service time of the type with the most commits.
 fn usual_service_ns(meter: &WorkerStats) -> Option<Nanos> {
     let kinds = meter.kinds.iter();
     let most = kinds.max_by_key(|kind| kind.outcomes.committed)?;
     distribution(&most.service).map(|times| times.p50)
 }
 
-/// A part of a whole, 0 to 1; none without a whole.
+/// A share from 0 to 1; `None` if the whole is zero.
 fn share(part: f64, whole: f64) -> Option<f64> {
     (whole > 0.0).then(|| (part / whole).clamp(0.0, 1.0))
 }
