@@ -74,7 +74,7 @@ pub enum Error {
 }
 
 /// The advice for tables that a run has left in its store.
-pub(crate) const REMOVE_BY_HAND: &str = "remove it by hand, or with syncline clean";
+pub(crate) const REMOVE_BY_HAND: &str = "remove them by hand, or with syncline clean";
 
 fn waiting(what: Option<&str>) -> String {
     what.map_or_else(String::new, |what| format!(": {what}"))

@@ -1,4 +1,4 @@
-//! From the figures of one measured phase to their place in the record.
+//! Converts the figures of one measured phase to their place in the record.
 
 use super::from_run::{finite, per_commit};
 use crate as runner;
