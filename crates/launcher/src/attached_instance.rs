@@ -1,16 +1,17 @@
-//! A server on a directory that is lent to it: a prepared one, a mount that may lose its power, a crash
-//! image. Whoever lends it removes it.
+//! A server on a directory of the caller: a prepared one, a mount that may lose its power, or a crash image.
+//! The caller removes the directory.
 //!
-//! 1. The server's files stand in the folder `data` of the directory and nowhere else; what it says goes
-//!    to a file beside the directory, `DIRECTORY.log`, which no loss of power takes.
-//! 2. It runs as its product's user, and listens on a Unix socket alone, in a directory that only that user
-//!    can enter: so it asks nobody for a password. The supervisor removes that directory.
-//! 3. It ends with whoever started it, by its supervisor; before, it ends as [`Ending`] says, and when
-//!    [`AttachedInstance::end`] has returned no process of it is left.
-//! 4. It is started once: that it does not run is what became of its directory, and is told.
+//! 1. The server's files are in the folder `data` of the directory and nowhere else. Its output goes to a
+//!    file next to the directory, `DIRECTORY.log`, which survives a power loss of the directory.
+//! 2. It runs as its product's user and listens only on a Unix socket, in a directory that only that user can
+//!    enter, so it needs no password. The supervisor removes that directory.
+//! 3. It ends with the process that started it, by its supervisor, or earlier by [`AttachedInstance::end`] as
+//!    [`Ending`] says. When `end` has returned, no process of the server is left.
+//! 4. It is started only once: if the server does not run, that is a finding about the directory, and the
+//!    caller gets the reason.
 
 use crate::launch_command::{LaunchCommand, ListenAddress};
-use crate::private_server::{STARTS_WITHIN, tail};
+use crate::private_server::{START_TIMEOUT, tail};
 use crate::product::Product;
 use crate::server_directory::ServerDirectory;
 use crate::supervisor::{Supervisor, has_ended};
@@ -21,43 +22,43 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
 
-const LOOKS_EVERY: Duration = Duration::from_millis(3);
+const POLL_INTERVAL: Duration = Duration::from_millis(3);
 
 /// How long a server may take to end before it is killed.
-const ENDS_WITHIN: Duration = Duration::from_secs(20);
+const END_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// How a server ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ending {
-    /// It finishes what it has to do: nothing is left to recover.
+    /// A clean shutdown: nothing is left to recover.
     InOrder,
-    /// At once, without a look at its data; what it holds of the machine (shared memory) is given back.
+    /// An immediate shutdown without writing data; shared memory is released.
     AtOnce,
-    /// Every process is killed before any can act, as `kill -9` does.
+    /// All processes are killed before any of them can react, as by `kill -9`.
     Killed,
 }
 
-/// Why a server does not run.
+/// The reason why a server does not run.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NotStarted {
-    /// It could not be tried: not installed, no user to run as.
+    /// The start could not be attempted: the product is not installed, or there is no user to run it as.
     #[error("{0}")]
     Cannot(String),
-    /// It ended by itself; what it said last.
+    /// The server ended by itself; with its last messages.
     #[error("the server ended at once: {0}")]
     Ended(String),
-    /// It did not take connections within its time; what it said last.
+    /// The server did not accept connections in time; with its last messages.
     #[error("the server was not ready in time: {0}")]
     Hangs(String),
 }
 
-/// See the module.
+/// A running server on the caller's directory; ends when dropped.
 #[derive(Debug)]
 pub struct AttachedInstance {
     product: Product,
     url: String,
     log: PathBuf,
-    /// How much stood in the log before this start.
+    /// The size of the log before this start.
     log_bytes: u64,
     supervisor: Supervisor,
 }
@@ -70,12 +71,12 @@ fn command(
 ) -> Result<LaunchCommand, String> {
     let attached = product.launcher().attached;
     let attached =
-        attached.ok_or_else(|| format!("{} is started privately only", product.word()))?;
+        attached.ok_or_else(|| format!("{} can only run as a private server", product.word()))?;
     attached(directory, sockets, settings)
 }
 
 impl AttachedInstance {
-    /// Makes a product's data directory, `data`, in an empty directory; settings as for
+    /// Creates a product's data directory, `data`, in an empty directory; settings as for
     /// [`AttachedInstance::start`].
     pub fn make(
         product: Product,
@@ -84,7 +85,7 @@ impl AttachedInstance {
     ) -> Result<(), NotStarted> {
         let prepared = ServerDirectory::attached(directory, product.launcher().user)
             .map_err(NotStarted::Cannot)?;
-        // Nothing listens while it is made.
+        // No server listens meanwhile.
         let nowhere = Path::new("/dev/null/none");
         let launch = command(product, &prepared, nowhere, settings).map_err(NotStarted::Cannot)?;
         prepared.folder("data").map_err(NotStarted::Cannot)?;
@@ -92,8 +93,8 @@ impl AttachedInstance {
         commands.try_for_each(|command| prepared.run(command)).map_err(NotStarted::Cannot)
     }
 
-    /// Starts a product's server on the data directory, with settings beside its own, by its own names;
-    /// returns when it takes connections.
+    /// Starts a product's server on the data directory, with additional settings by the product's names.
+    /// Returns when the server accepts connections.
     pub fn start(
         product: Product,
         directory: &Path,
@@ -104,14 +105,14 @@ impl AttachedInstance {
         let prepared = ServerDirectory::attached(directory, product.launcher().user)
             .map_err(NotStarted::Cannot)?;
         let sockets = prepared.sockets().map_err(NotStarted::Cannot)?;
-        let kept = command(product, &prepared, &sockets, settings).and_then(|launch| {
+        let supervised = command(product, &prepared, &sockets, settings).and_then(|launch| {
             let command: Vec<OsString> = prepared.confined(&launch.serve, None);
             let supervisor = Supervisor::of_attached(&sockets, &log, launch.stop, &command)?;
             Ok((launch, supervisor))
         });
-        let (mut launch, supervisor) = kept.map_err(|why| {
+        let (mut launch, supervisor) = supervised.map_err(|why| {
             if fs::remove_dir(&sockets).is_err() {
-                // The keeper has removed it.
+                // The supervisor has removed it.
             }
             NotStarted::Cannot(why)
         })?;
@@ -121,7 +122,7 @@ impl AttachedInstance {
         Ok(attached)
     }
 
-    /// The URL by which it is met, without options.
+    /// The URL to connect to, without options.
     pub fn url(&self) -> &str {
         &self.url
     }
@@ -131,21 +132,20 @@ impl AttachedInstance {
         self.supervisor.server()
     }
 
-    /// The gravest of what it has said since it was started, and the last of these; none if nothing of
-    /// it was grave.
+    /// The most severe message in the log since this start, the first of equals; `None` if there is no error.
     pub fn gravest(&self) -> Option<String> {
-        let said = said_since(&self.log, self.log_bytes);
-        let words = ["PANIC:", "[ERROR] [FATAL]", "FATAL:", "[ERROR]", "ERROR:"];
-        let line = |word: &&str| {
-            let word: &str = word;
-            let found = said.lines().find(|line| line.contains(word))?;
-            let at = found.find(word).unwrap_or(0);
-            Some(found[at..].to_owned())
+        let text = log_since(&self.log, self.log_bytes);
+        let severities = ["PANIC:", "[ERROR] [FATAL]", "FATAL:", "[ERROR]", "ERROR:"];
+        let message = |severity: &&str| {
+            let severity: &str = severity;
+            let line = text.lines().find(|line| line.contains(severity))?;
+            let at = line.find(severity).unwrap_or(0);
+            Some(line[at..].to_owned())
         };
-        words.iter().find_map(line)
+        severities.iter().find_map(message)
     }
 
-    /// Ends it; see [`Ending`].
+    /// Ends the server in the given way.
     pub fn end(&mut self, ending: Ending) -> Result<(), String> {
         let server = self.supervisor.server();
         let children = match ending {
@@ -177,17 +177,17 @@ impl AttachedInstance {
         let server = self.supervisor.server();
         let all = || children.iter().chain([&server]);
         for round in 0..2 {
-            for _ in 0..ENDS_WITHIN.as_millis() / LOOKS_EVERY.as_millis() {
+            for _ in 0..END_TIMEOUT.as_millis() / POLL_INTERVAL.as_millis() {
                 if all().all(|process| has_ended(*process)) {
                     return Ok(());
                 }
-                thread::sleep(LOOKS_EVERY);
+                thread::sleep(POLL_INTERVAL);
             }
             if round == 0 {
                 all().for_each(|process| signal(*process, Signal::KILL));
             }
         }
-        Err(format!("process {server} of a server could not be ended"))
+        Err(format!("server process {server} could not be ended"))
     }
 
     fn wait(
@@ -196,30 +196,30 @@ impl AttachedInstance {
         ready: Option<&(PathBuf, &str)>,
     ) -> Result<(), NotStarted> {
         let server = self.supervisor.server().to_string();
-        // A file of an earlier process may still be there: its first line is another number.
-        let said = |(file, text): &(PathBuf, &str)| {
+        // The file of an earlier process may still exist; its first line is a different process id.
+        let signals_ready = |(file, text): &(PathBuf, &str)| {
             let content = fs::read_to_string(file).unwrap_or_default();
             content.lines().next() == Some(&server) && content.contains(text)
         };
-        for _ in 0..STARTS_WITHIN.as_millis() / LOOKS_EVERY.as_millis() {
+        for _ in 0..START_TIMEOUT.as_millis() / POLL_INTERVAL.as_millis() {
             if self.supervisor.server_ended() {
-                return Err(NotStarted::Ended(self.last_words()));
+                return Err(NotStarted::Ended(self.last_messages()));
             }
-            let is_ready = ready.is_none_or(said);
+            let is_ready = ready.is_none_or(signals_ready);
             if is_ready && listens_at.answers(Duration::from_millis(50)) {
                 return Ok(());
             }
-            thread::sleep(LOOKS_EVERY);
+            thread::sleep(POLL_INTERVAL);
         }
-        Err(NotStarted::Hangs(self.last_words()))
+        Err(NotStarted::Hangs(self.last_messages()))
     }
 
-    fn last_words(&self) -> String {
+    fn last_messages(&self) -> String {
         self.gravest().unwrap_or_else(|| tail(&self.log))
     }
 }
 
-fn said_since(log: &Path, bytes: u64) -> String {
+fn log_since(log: &Path, bytes: u64) -> String {
     let all = fs::read(log).unwrap_or_default();
     let from = usize::try_from(bytes).unwrap_or(usize::MAX).min(all.len());
     String::from_utf8_lossy(&all[from..]).into_owned()
@@ -234,6 +234,6 @@ fn children(process: u32) -> Vec<u32> {
 fn signal(process: u32, signal: Signal) {
     let pid = i32::try_from(process).ok().and_then(Pid::from_raw);
     if pid.is_some_and(|pid| kill_process(pid, signal).is_err()) {
-        // One that is gone is what is wanted; one that cannot be ended shows where its end is waited for.
+        // Ignored: either the process is gone, or the caller's wait for its end reports it.
     }
 }

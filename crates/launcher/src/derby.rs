@@ -1,4 +1,4 @@
-//! Derby's network server, from jar files that are named or stand in the local Maven repository.
+//! Derby's network server, from jar files that the user names or from the local Maven repository.
 
 use crate::launch_command::{LaunchCommand, ListenAddress, program};
 use crate::launch_spec::LaunchSpec;
@@ -21,7 +21,7 @@ pub(crate) const LAUNCHER: Launcher = Launcher {
     at_once: Signal::KILL,
 };
 
-/// The parts that the network server and its client are made of.
+/// The jars of the network server and its client.
 const PARTS: [&str; 5] = ["derby", "derbyshared", "derbytools", "derbynet", "derbyclient"];
 /// Bytes of a page of Derby's cache.
 const PAGE: u64 = 4_096;
@@ -29,7 +29,7 @@ const PAGE: u64 = 4_096;
 /// The user that may log in.
 const USER: &str = "syncline";
 
-/// The URL of one that listens there, whose driver is in these jars; `login` is options that say user and
+/// The URL of a server on this port, with the driver in these jars; `login` holds the options for user and
 /// password.
 fn url(spec: &LaunchSpec, port: u16, login: &str, jars: &[PathBuf]) -> String {
     let jars: Vec<String> = jars.iter().map(|jar| jar.display().to_string()).collect();
@@ -40,13 +40,14 @@ fn url(spec: &LaunchSpec, port: u16, login: &str, jars: &[PathBuf]) -> String {
     )
 }
 
-/// The settings for a durability, or that there are none.
+/// The setting for a durability; the error says that Derby has none.
 fn durable(spec: &LaunchSpec) -> Result<Option<&'static str>, String> {
     match spec.durability {
         Durability::Data => Ok(None),
         Durability::None => Ok(Some("-Dderby.system.durability=test")),
         Durability::Os | Durability::Full => {
-            Err(spec.refused("Derby syncs the data of its log, or with none nothing"))
+            Err(spec
+                .refused("Derby either syncs the data of its log (data) or syncs nothing (none)"))
         }
     }
 }
@@ -54,14 +55,14 @@ fn durable(spec: &LaunchSpec) -> Result<Option<&'static str>, String> {
 fn private(spec: &LaunchSpec, directory: &ServerDirectory) -> Result<LaunchCommand, String> {
     let java = program(&["java"], "default-jre-headless")?;
     let jars = if spec.jars.is_empty() { derby_jars()? } else { spec.jars.clone() };
-    // The server's user may not read ours: it gets copies.
+    // The server's user may have no access to the original jars, so it gets copies.
     let jars = jars.iter().map(|jar| copied(jar, directory));
     let jars = jars.collect::<Result<Vec<_>, _>>()?;
     let path = std::env::join_paths(&jars)
         .map_err(|error| format!("a jar's path cannot be used: {error}"))?;
-    // So that whoever samples its stacks from outside can climb them.
-    let climbed: OsString = "-XX:+PreserveFramePointer".into();
-    let mut serve: Vec<OsString> = vec![java.into_os_string(), climbed];
+    // For profilers that unwind its stacks from outside.
+    let frame_pointers: OsString = "-XX:+PreserveFramePointer".into();
+    let mut serve: Vec<OsString> = vec![java.into_os_string(), frame_pointers];
     serve.extend(spec.jvm.iter().map(OsString::from));
     serve.extend(["-cp".into(), path]);
     serve.extend(durable(spec)?.map(OsString::from));
@@ -75,7 +76,7 @@ fn private(spec: &LaunchSpec, directory: &ServerDirectory) -> Result<LaunchComma
     serve.extend(start.map(OsString::from));
     serve.extend(["-h", "127.0.0.1", "-p", &port, "-noSecurityManager"].map(OsString::from));
     let secret = Secret::new(directory)?;
-    // Derby reads this file of its home; a property on the command line would be read by every user.
+    // Derby reads this file in its home; every user can read a property on the command line.
     let properties = format!(
         "derby.connection.requireAuthentication=true\nderby.authentication.provider=BUILTIN\n\
          derby.user.{USER}={}\n",
@@ -94,14 +95,14 @@ fn private(spec: &LaunchSpec, directory: &ServerDirectory) -> Result<LaunchComma
     })
 }
 
-/// The jar files of Derby in the local Maven repository; the error says what to do.
+/// Derby's jar files in the local Maven repository; the error says how to get them.
 pub fn derby_jars() -> Result<Vec<PathBuf>, String> {
     let home = std::env::var_os("HOME").map(PathBuf::from).unwrap_or_default();
-    found(&home.join(".m2/repository/org/apache/derby"))
+    newest(&home.join(".m2/repository/org/apache/derby"))
 }
 
-/// The jars of the newest version of which every part is in a Maven repository.
-fn found(repository: &Path) -> Result<Vec<PathBuf>, String> {
+/// The jars of the newest version that is complete in a Maven repository.
+fn newest(repository: &Path) -> Result<Vec<PathBuf>, String> {
     let versions = std::fs::read_dir(repository.join(PARTS[0])).into_iter().flatten();
     let mut versions: Vec<String> =
         versions.flatten().filter_map(|entry| entry.file_name().into_string().ok()).collect();
@@ -114,9 +115,9 @@ fn found(repository: &Path) -> Result<Vec<PathBuf>, String> {
             |part: &&str| repository.join(part).join(version).join(format!("{part}-{version}.jar"));
         PARTS.iter().map(jar).collect()
     };
-    let whole = versions.iter().rev().map(jars);
-    let mut whole = whole.filter(|jars| jars.iter().all(|jar| jar.is_file()));
-    whole.next().ok_or_else(|| {
+    let candidates = versions.iter().rev().map(jars);
+    let mut complete = candidates.filter(|jars| jars.iter().all(|jar| jar.is_file()));
+    complete.next().ok_or_else(|| {
         format!(
             "Derby's jars ({}) are not in {}: name them with --jars, or fetch them with Maven",
             PARTS.join(", "),
@@ -126,7 +127,7 @@ fn found(repository: &Path) -> Result<Vec<PathBuf>, String> {
 }
 
 fn copied(jar: &Path, directory: &ServerDirectory) -> Result<PathBuf, String> {
-    let name = jar.file_name().ok_or_else(|| format!("{} is no jar", jar.display()))?;
+    let name = jar.file_name().ok_or_else(|| format!("{} is not a jar file", jar.display()))?;
     let copy = directory.at("").join(name);
     std::fs::copy(jar, &copy)
         .map_err(|error| format!("{} cannot be copied: {error}", jar.display()))?;
@@ -135,25 +136,25 @@ fn copied(jar: &Path, directory: &ServerDirectory) -> Result<PathBuf, String> {
 
 #[cfg(test)]
 mod tests {
-    use super::{PARTS, found};
+    use super::{PARTS, newest};
     use std::fs;
 
     #[test]
-    fn the_newest_version_with_every_part_is_found() {
+    fn the_newest_complete_version_is_chosen() {
         let folder = tempfile::tempdir().unwrap();
         for (version, parts) in
             [("10.9.1.0", &PARTS[..]), ("10.16.1.1", &PARTS), ("10.17.1.0", &PARTS[..2])]
         {
             for part in parts {
-                let place = folder.path().join(part).join(version);
-                fs::create_dir_all(&place).unwrap();
-                fs::write(place.join(format!("{part}-{version}.jar")), "").unwrap();
+                let directory = folder.path().join(part).join(version);
+                fs::create_dir_all(&directory).unwrap();
+                fs::write(directory.join(format!("{part}-{version}.jar")), "").unwrap();
             }
         }
-        let jars = found(folder.path()).unwrap();
+        let jars = newest(folder.path()).unwrap();
         assert!(jars[0].ends_with("derby/10.16.1.1/derby-10.16.1.1.jar"), "{jars:?}");
         assert_eq!(jars.len(), PARTS.len());
-        let none = found(&folder.path().join("nowhere")).unwrap_err();
+        let none = newest(&folder.path().join("nowhere")).unwrap_err();
         assert!(none.contains("--jars"), "{none}");
     }
 }

@@ -1,4 +1,4 @@
-//! Why no private server could be started, in one sentence.
+//! The error of a private server that could not be started.
 
 /// A private server could not be started.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -6,6 +6,6 @@
 pub struct Error {
     /// The product.
     pub product: &'static str,
-    /// Why, and what to do.
+    /// The reason, and what to do.
     pub what: String,
 }

@@ -1,5 +1,4 @@
-//! etcd, one member that is its own cluster, on Unix sockets alone: what its peers send each other asks
-//! for no password.
+//! etcd with one member, on Unix sockets only, because the traffic between peers needs no password.
 
 use crate::launch_command::{LaunchCommand, ListenAddress, program, words};
 use crate::launch_spec::LaunchSpec;
@@ -20,29 +19,29 @@ pub(crate) const LAUNCHER: Launcher = Launcher {
     at_once: Signal::KILL,
 };
 
-/// The sockets of clients and of peers. etcd wants a host and a port in a name, and takes it as the path of
-/// a file in the directory that it was started in.
+/// The sockets for clients and for peers. etcd requires a name with host and port, and uses it as a file name
+/// in its working directory.
 const CLIENTS: &str = "localhost:1";
 const PEERS: &str = "localhost:2";
 
-/// Becomes a command in a directory.
+/// Executes a command in a directory.
 const STARTS_IN: &str = "cd \"$1\" && shift && exec \"$@\"";
 
 /// The longest path of a Unix socket.
 const SOCKET_MAX: usize = 107;
 
-/// The URL of one that listens on that socket.
+/// The URL of a server that listens on this socket.
 fn url(spec: &LaunchSpec, socket: &str) -> String {
     format!("etcd://{}&socket={}", spec.options("?"), encoded(socket))
 }
 
-/// Refuses what it has no settings for.
+/// Refuses requirements for which etcd has no setting.
 fn fits(spec: &LaunchSpec) -> Result<(), String> {
     if spec.cache_bytes.is_some() {
         return Err("cache: etcd maps its file and has no cache to size".to_owned());
     }
     if spec.durability != Durability::Data {
-        return Err(spec.refused("etcd syncs the data of its log before it answers, and only that"));
+        return Err(spec.refused("etcd always syncs the data of its log before it answers"));
     }
     Ok(())
 }
@@ -51,7 +50,7 @@ fn private(spec: &LaunchSpec, directory: &ServerDirectory) -> Result<LaunchComma
     fits(spec)?;
     let server = program(&["etcd"], "etcd-server")?;
     let (clients, peers) = (format!("unix://{CLIENTS}"), format!("unix://{PEERS}"));
-    // A longer path cannot be connected to: its sockets go elsewhere.
+    // Clients cannot connect to a longer path, so the sockets go elsewhere then.
     let is_long = directory.text(CLIENTS).len() > SOCKET_MAX;
     let sockets = is_long.then(|| directory.sockets()).transpose()?;
     let folder = sockets.as_deref().unwrap_or(directory.path());

@@ -1,4 +1,4 @@
-//! How a product is started, and what recipes are made of.
+//! The commands that start a product, and helpers for them.
 
 use std::ffi::OsString;
 use std::net::{Ipv4Addr, SocketAddr, TcpStream};
@@ -6,20 +6,20 @@ use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// Clients a private server has room for, beside what it needs itself.
+/// The connection limit of a private server.
 pub(crate) const CONNECTIONS: usize = 300;
 
-/// Where a server takes connections.
+/// Where a server listens.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum ListenAddress {
-    /// On a port of loopback.
+    /// A TCP port on loopback.
     Port(u16),
-    /// On a Unix socket.
+    /// A Unix socket.
     Socket(PathBuf),
 }
 
 impl ListenAddress {
-    /// True if somebody takes a connection there within that time.
+    /// True if a connection succeeds within this time.
     pub(crate) fn answers(&self, within: Duration) -> bool {
         match self {
             ListenAddress::Port(port) => {
@@ -31,31 +31,31 @@ impl ListenAddress {
     }
 }
 
-/// A path as it stands in place of a host in a URL.
+/// A path encoded as the host of a URL.
 pub(crate) fn as_host(path: &Path) -> String {
     let text = path.display().to_string();
     text.replace('%', "%25").replace('/', "%2F")
 }
 
-/// How a product is started.
+/// The commands and the address of a server.
 pub(crate) struct LaunchCommand {
     /// Commands that prepare the directory, in order.
     pub(crate) prepare: Vec<Vec<OsString>>,
-    /// The server's command; it stays in the foreground.
+    /// The server's command; it runs in the foreground.
     pub(crate) serve: Vec<OsString>,
-    /// The signal that ends it at once.
+    /// The signal that ends the server at once.
     pub(crate) stop: &'static str,
-    /// The URLs by which it is met, the best first.
+    /// The URLs for connecting, the best one first.
     pub(crate) urls: Vec<String>,
-    /// Where it takes connections.
+    /// Where the server listens.
     pub(crate) listens_at: ListenAddress,
-    /// A directory of its sockets that is not in its own, to be removed with it.
+    /// The directory of its sockets if it is outside the server's directory; removed with the server.
     pub(crate) sockets: Option<PathBuf>,
-    /// A file that holds this text once the server is ready; beside that it must take connections.
+    /// A file that contains this text once the server is ready. The server must accept connections as well.
     pub(crate) ready: Option<(PathBuf, &'static str)>,
 }
 
-/// A program by one of its names, on the search path or in the directories where Debian keeps it.
+/// Finds a program by one of its names, on the search path or in Debian's directories.
 pub(crate) fn program(names: &[&str], package: &str) -> Result<PathBuf, String> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let searched = std::env::split_paths(&path).chain(["/usr/sbin", "/usr/bin"].map(PathBuf::from));

@@ -1,33 +1,33 @@
-//! What a user asks for: a product, and what its settings are to be.
+//! The launch spec of a private server: a product and its settings, as the user requests them.
 
 use crate::error::Error;
 use crate::product::Product;
 use std::path::PathBuf;
 use syncline_contract::{Durability, encoded};
 
-/// A private server that is wanted.
+/// The requested private server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LaunchSpec {
-    /// What.
+    /// The product.
     pub product: Product,
-    /// What its commits shall wait for.
+    /// The durability level of its commits.
     pub durability: Durability,
-    /// The size of its cache in bytes; none leaves the product's own.
+    /// The size of its cache in bytes; `None` keeps the product's default.
     pub cache_bytes: Option<u64>,
-    /// The processors it may use, as `taskset` lists them: "0" or "0-1"; none for all.
+    /// The processors that it may use, as `taskset` lists them: "0" or "0-1"; `None` for all.
     pub cpus: Option<String>,
-    /// The directory to make its own in; none for the current one.
+    /// The parent of the server's directory; `None` for the current directory.
     pub directory: Option<PathBuf>,
-    /// Options of the Java virtual machine, of a product that runs in one.
+    /// Options of the Java virtual machine, for a product that runs in one.
     pub jvm: Vec<String>,
-    /// Jar files of a product that is made of them.
+    /// Jar files, for a product that consists of them.
     pub jars: Vec<PathBuf>,
-    /// Options of the URL that are the target's own and are handed on to it.
+    /// Options of the URL that belong to the target and are passed to it.
     pub handed_on: Vec<(String, String)>,
 }
 
 impl LaunchSpec {
-    /// Of a product, at the durability `data`, all else as the product has it.
+    /// A product with durability `data` and the product's defaults otherwise.
     pub fn new(product: Product) -> LaunchSpec {
         LaunchSpec {
             product,
@@ -41,24 +41,23 @@ impl LaunchSpec {
         }
     }
 
-    /// The URL of the target that its server would have, at a port at which nobody listens: what says what
-    /// would be done there, without a server.
+    /// The target's URL for this spec at a port where no server listens, for dry runs without a server.
     pub fn url_of_none(&self) -> String {
         (self.product.launcher().url_of_none)(self)
     }
 
-    /// Refuses what the product has no settings for.
+    /// Refuses requirements for which the product has no setting.
     pub fn fits(&self) -> Result<(), Error> {
         let (product, launcher) = (self.product, self.product.launcher());
-        let is_understood = if product != Product::Derby && !self.jvm.is_empty() {
+        let supported = if product != Product::Derby && !self.jvm.is_empty() {
             Err("jvm: only derby runs in a Java virtual machine".to_owned())
         } else {
             (launcher.fits)(self)
         };
-        is_understood.map_err(|what| Error { product: product.word(), what })
+        supported.map_err(|what| Error { product: product.word(), what })
     }
 
-    /// Options of a URL: those that say what was wanted, then those handed on; from `?` on.
+    /// The options of a URL from `separator` on: the durability, then the options passed to the target.
     pub(crate) fn options(&self, separator: &str) -> String {
         let mut options = format!("{separator}durability={}", self.durability.word());
         for (name, value) in &self.handed_on {
@@ -67,13 +66,13 @@ impl LaunchSpec {
         options
     }
 
-    /// A durability that the product has no settings for.
+    /// The message for a durability that the product does not support.
     pub(crate) fn refused(&self, why: &str) -> String {
         format!("durability={}: {why}", self.durability.word())
     }
 }
 
-/// A number of bytes: `1048576`, `512k`, `512m`, `2g`.
+/// Parses a number of bytes: `1048576`, `512k`, `512m`, `2g`.
 pub fn bytes(text: &str) -> Option<u64> {
     let lower = text.to_ascii_lowercase();
     let (digits, shift) = match lower.as_bytes().last()? {
@@ -86,15 +85,15 @@ pub fn bytes(text: &str) -> Option<u64> {
     number.checked_mul(1 << shift)
 }
 
-/// A list of processors: `0`, `0-1`, `0,2`.
+/// Checks a list of processors: `0`, `0-1`, `0,2`.
 pub fn processors(text: &str) -> Option<String> {
     let plain = |byte: u8| byte.is_ascii_digit() || matches!(byte, b'-' | b',');
     let sane = text.starts_with(|first: char| first.is_ascii_digit()) && text.bytes().all(plain);
     sane.then(|| text.to_owned())
 }
 
-/// Options of a Java virtual machine, each begun by `-X` or `-D`: a comma before another such option ends
-/// one, so that a comma may stand within.
+/// Splits options of a Java virtual machine, each of which begins with `-X` or `-D`. Only a comma before
+/// another such option separates two, so that an option may contain commas.
 pub fn jvm_options(text: &str) -> Option<Vec<String>> {
     let begins = |text: &str| text.starts_with("-X") || text.starts_with("-D");
     let mut options: Vec<String> = Vec::new();
@@ -116,7 +115,7 @@ mod tests {
     use super::{bytes, jvm_options};
 
     #[test]
-    fn options_of_a_jvm_may_hold_commas() {
+    fn jvm_options_may_contain_commas() {
         let options = jvm_options("-XX:+UseSerialGC,-Xlog:gc,gc+age,-Da=b").unwrap();
         assert_eq!(options, ["-XX:+UseSerialGC", "-Xlog:gc,gc+age", "-Da=b"]);
         for wrong in ["", "-jar", "x,-Xmx1g"] {

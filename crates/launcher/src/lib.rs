@@ -1,34 +1,35 @@
-//! Private servers: a throw-away PostgreSQL, MariaDB, Redis, etcd or Derby on this machine, in a directory of
-//! its own, from what is installed; gone without a trace when it is dropped.
+//! Private servers: a temporary PostgreSQL, MariaDB, Redis, etcd or Derby on this machine, from the installed
+//! packages, in its own directory; dropping it removes it completely.
 //!
-//! | file | what stands in it |
+//! | file | what it holds |
 //! |---|---|
-//! | `launch_spec.rs` | what a user asks for: a product, its durability, its cache |
+//! | `launch_spec.rs` | the user's request: a product, its durability, its cache |
 //! | `server_directory.rs` | the directory, the user that owns it, the port |
-//! | `supervisor.rs` | the process that ends the server and removes the directory, also after kill -9 of ours |
+//! | `supervisor.rs` | the process that ends the server and removes the directory, even after `kill -9` |
 //! | `secret.rs` | its password |
 //! | `private_path.rs` | the name of the directory, also of a store's own private one |
-//! | `child_process.rs` | what a child process inherits |
-//! | `error.rs` | why none could be started |
+//! | `child_process.rs` | the environment of child processes |
+//! | `error.rs` | the error if a server could not be started |
 //! | `product.rs` | the products |
-//! | `launcher.rs` | what differs between products: one `Launcher` each |
-//! | `launch_command.rs` | the commands that prepare and serve, and what they are made of |
-//! | `private_server.rs` | one that runs: started, waited for, ended |
-//! | `attached_instance.rs` | one on a directory of somebody else's: a crash image, a mount that loses power |
-//! | `postgres.rs`, `mariadb.rs`, `redis.rs`, `etcd.rs`, `derby.rs` | the launcher of each |
+//! | `launcher.rs` | the differences between products: one `Launcher` each |
+//! | `launch_command.rs` | the commands that prepare and serve, and helpers for them |
+//! | `private_server.rs` | a running private server: start, wait until it is ready, end |
+//! | `attached_instance.rs` | a server on the caller's directory: a crash image, a mount that loses power |
+//! | `postgres.rs`, `mariadb.rs`, `redis.rs`, `etcd.rs`, `derby.rs` | the launcher of each product |
 //!
-//! 1. No other user of this machine can log in to the server: whoever is its superuser runs programs and
-//!    writes files as its user. It listens on 127.0.0.1, on a port that was free, and asks for a random
-//!    password there. A Unix socket is in a directory of mode 0700, and there alone listens what has no
-//!    password for all that it takes (etcd), or serves a directory of somebody else's
-//!    (`attached_instance.rs`). No command line and no environment holds the password
-//!    ([`child_process`]).
-//! 2. It never runs as root: where we are root, as the product's own user, or nobody's, without groups
-//!    and without a way to gain privileges.
-//! 3. It stands in the current directory, on the disk that is asked about. Where that is closed to the
-//!    server's user, in [`FALLBACK`], which is said; its log is then there, and so is its line.
-//! 4. It ends with whoever started it, however that ends: the supervisor holds a pipe that closes then.
-//! 5. Its settings are for a durability; that they are in force the target reads back from it.
+//! 1. No other user of this machine can log in to the server, because its superuser can run programs and
+//!    write files as the server's user. It listens on 127.0.0.1, on a free port, and requires a random
+//!    password there. Unix sockets are in a directory of mode 0700. A server that accepts some traffic
+//!    without a password (etcd), or that uses the caller's directory (`attached_instance.rs`), listens only
+//!    there. No command line and no environment holds the password ([`child_process`]).
+//! 2. It never runs as root. If this process is root, the server runs as the product's own user or as nobody,
+//!    without groups and without a way to gain privileges.
+//! 3. Its directory is in the current directory, on the disk that the user wants to measure. If the server's
+//!    user cannot enter that, it is in [`FALLBACK`], which is reported; its log and its sync line are then of
+//!    that disk.
+//! 4. It ends with the process that started it, however that ends, because the supervisor holds a pipe that
+//!    closes then.
+//! 5. Its settings are for the requested durability; the target reads back that they are in force.
 
 mod attached_instance;
 pub mod child_process;

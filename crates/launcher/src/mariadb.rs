@@ -27,12 +27,13 @@ const SOCKET_MAX: usize = 107;
 /// The name of a socket that is alone in its directory: the product's own.
 const SOCKET: &str = "mysqld.sock";
 
-/// The URL of one that listens there; `login` is an option that says the password.
+/// The URL of a server on this port; `login` is the option for the password.
 fn url(spec: &LaunchSpec, port: u16, login: &str) -> String {
     format!("mariadb://root@127.0.0.1:{port}/{}{login}", spec.options("?"))
 }
 
-/// What a server runs before it takes its first connection: one account, with the password.
+/// The statements that a server runs before it accepts connections: they create one account, with the
+/// password.
 fn accounts(secret: &Secret) -> String {
     format!(
         "DELETE FROM mysql.global_priv WHERE User <> 'mariadb.sys';\n\
@@ -43,8 +44,8 @@ fn accounts(secret: &Secret) -> String {
     )
 }
 
-/// Its temporary tables stand with its data: a server that starts removes those that it finds in its folder
-/// for them, and would else do so to every other server of this machine.
+/// Keeps temporary tables in the data directory. A starting server removes all temporary tables in their
+/// directory, and with the default it would remove those of other servers of this machine.
 fn temporary(data: &str) -> String {
     format!("--tmpdir={data}")
 }
@@ -73,7 +74,7 @@ fn private(spec: &LaunchSpec, directory: &ServerDirectory) -> Result<LaunchComma
             format!("--port={port}"),
             "--bind-address=127.0.0.1".to_owned(),
             format!("--init-file={}", accounts.display()),
-            // Statements that read and write files reach no other directory.
+            // Statements that read and write files can access no other directory.
             format!("--secure-file-priv={data}"),
             temporary(&data),
             format!("--pid-file={}", directory.text("pid")),
@@ -81,7 +82,7 @@ fn private(spec: &LaunchSpec, directory: &ServerDirectory) -> Result<LaunchComma
             "--skip-log-bin".to_owned(),
             "--skip-name-resolve".to_owned(),
             "--innodb-doublewrite=1".to_owned(),
-            // Else nothing that it counts is the number of its transactions.
+            // Otherwise none of its counters is the number of transactions.
             "--innodb-monitor-enable=trx_rw_commits".to_owned(),
         ],
     );
@@ -91,7 +92,7 @@ fn private(spec: &LaunchSpec, directory: &ServerDirectory) -> Result<LaunchComma
     }
     let socket = directory.text("s");
     let has_socket = socket.len() <= SOCKET_MAX;
-    // Without a name it would take the one of the system's server.
+    // Without a name it would use the socket of the system's server.
     let named = if has_socket { &socket } else { "/dev/null/none" };
     serve.push(format!("--socket={named}").into());
     serve.extend(durable(spec)?.iter().map(|set| (*set).into()));
@@ -114,13 +115,13 @@ fn private(spec: &LaunchSpec, directory: &ServerDirectory) -> Result<LaunchComma
         urls,
         listens_at: ListenAddress::Port(port),
         sockets: None,
-        // Written when it takes connections.
+        // Written when it accepts connections.
         ready: Some((directory.at("pid"), "")),
     })
 }
 
-/// A small data directory in a directory that is lent, and its server, with settings beside the product's
-/// own. Whoever reaches its socket may enter the directory that it is in.
+/// The commands for a small data directory in the caller's directory and for its server, with additional
+/// settings. It needs no password: only users who may enter the directory of its socket can connect.
 fn attached(
     directory: &ServerDirectory,
     sockets: &Path,
@@ -131,20 +132,20 @@ fn attached(
     let data = directory.text("data");
     let given = settings.iter().map(|(name, value)| format!("--{name}={value}"));
     let given: Vec<OsString> = given.map(OsString::from).collect();
-    let place = format!("--datadir={data}");
+    let datadir = format!("--datadir={data}");
     let user = directory.user_name().map(|user| format!("--user={user}"));
     let mut prepare = words(&install, ["--no-defaults".to_owned()]);
     let mut serve = words(&server, ["--no-defaults".to_owned()]);
     prepare.extend(given.iter().cloned());
     serve.extend(given);
     prepare.extend(
-        [place.clone(), temporary(&data), "--auth-root-authentication-method=normal".to_owned()]
+        [datadir.clone(), temporary(&data), "--auth-root-authentication-method=normal".to_owned()]
             .map(OsString::from),
     );
     prepare.push("--skip-test-db".into());
     serve.extend(
         [
-            place,
+            datadir,
             "--skip-networking".to_owned(),
             format!("--secure-file-priv={data}"),
             temporary(&data),
@@ -168,12 +169,12 @@ fn attached(
     })
 }
 
-/// The settings for a durability, or that there are none.
+/// The settings for a durability; the error says that MariaDB has none.
 fn durable(spec: &LaunchSpec) -> Result<&'static [&'static str], String> {
     match spec.durability {
         Durability::None => Ok(&["--innodb-flush-log-at-trx-commit=0"]),
         Durability::Os => Ok(&["--innodb-flush-log-at-trx-commit=2"]),
         Durability::Data => Ok(&["--innodb-flush-log-at-trx-commit=1"]),
-        Durability::Full => Err(spec.refused("MariaDB calls fdatasync on its log, and only that")),
+        Durability::Full => Err(spec.refused("MariaDB syncs its log by fdatasync only")),
     }
 }

@@ -17,18 +17,18 @@ pub(crate) const LAUNCHER: Launcher = Launcher {
     private,
     attached: Some(attached),
     in_order: Signal::INT,
-    // Told to quit, it gives its shared memory back; the others own none.
+    // On QUIT it releases its shared memory; the other products have none.
     at_once: Signal::QUIT,
 };
 
-/// Where Debian keeps a folder a version.
+/// The directory in which Debian has one folder per version.
 const VERSIONS: &str = "/usr/lib/postgresql";
-/// The number in the name of a socket that is alone in its directory: the product's own.
+/// The port in the name of a socket that is alone in its directory: the product's default.
 const PORT: u16 = 5432;
 /// The longest path of a Unix socket, less the socket's name.
 const SOCKET_DIRECTORY_MAX: usize = 107 - "/.s.PGSQL.65535".len();
 
-/// The URL of one that listens there; `login` is an option that says the password.
+/// The URL of a server on this port; `login` is the option for the password.
 fn url(spec: &LaunchSpec, port: u16, login: &str) -> String {
     format!("postgres://postgres@127.0.0.1:{port}/postgres{}{login}", spec.options("?"))
 }
@@ -43,14 +43,14 @@ fn private(spec: &LaunchSpec, directory: &ServerDirectory) -> Result<LaunchComma
         [
             "--pgdata".to_owned(),
             data.clone(),
-            // Whoever reaches its socket may enter the directory that it is in.
+            // Only users who may enter the directory of the socket can connect to it.
             "--auth-local=trust".to_owned(),
             "--auth-host=scram-sha-256".to_owned(),
             format!("--pwfile={}", secret.file().display()),
             "--username=postgres".to_owned(),
             "--no-locale".to_owned(),
             "--encoding=UTF8".to_owned(),
-            // Nothing of what initdb writes is to survive anything.
+            // The data directory need not survive a crash of the machine.
             "--no-sync".to_owned(),
         ],
     );
@@ -62,7 +62,7 @@ fn private(spec: &LaunchSpec, directory: &ServerDirectory) -> Result<LaunchComma
         format!("port={port}"),
         format!("unix_socket_directories={}", if has_socket { sockets } else { "" }),
         format!("max_connections={CONNECTIONS}"),
-        // Times of syncs, which observing reads; measured at 20 to 30 ns a call.
+        // Times of syncs, which `observe` reads; costs 20 to 30 ns per call.
         "track_wal_io_timing=on".to_owned(),
     ];
     settings.extend(durable(spec.durability).iter().map(|&set| set.to_owned()));
@@ -93,13 +93,13 @@ fn private(spec: &LaunchSpec, directory: &ServerDirectory) -> Result<LaunchComma
     })
 }
 
-/// What `initdb` makes is made small: the two databases that nobody uses go, and the extension comes by
-/// which indexes and tables are checked. The first error ends it.
+/// Shrinks the data directory of `initdb` by its two unused databases, and adds the extension that checks
+/// indexes and tables. The first error ends the script.
 const SMALL: &str = "CREATE EXTENSION amcheck;\nUPDATE pg_database SET datistemplate = false WHERE \
      datname = 'template0';\nDROP DATABASE template0;\nDROP DATABASE postgres;\n";
 
-/// A small data directory with checksums, in a directory that is lent, and its server, with settings
-/// beside the product's own.
+/// The commands for a small data directory with checksums in the caller's directory and for its server, with
+/// additional settings.
 fn attached(
     directory: &ServerDirectory,
     sockets: &Path,
@@ -109,7 +109,7 @@ fn attached(
     let (data, server) = (directory.text("data"), programs.join("postgres"));
     let init = [
         format!("--pgdata={data}"),
-        // Whoever reaches its socket may enter the directory that it is in.
+        // Only users who may enter the directory of the socket can connect to it.
         "--auth-local=trust".to_owned(),
         "--auth-host=reject".to_owned(),
         "--username=postgres".to_owned(),
@@ -135,7 +135,7 @@ fn attached(
     ];
     let given = settings.iter().map(|(name, value)| format!("{name}={value}"));
     let mut serve = words(&server, ["-D".to_owned(), data]);
-    // Of two values the last is taken: where it stands and listens is not for others to say.
+    // Of two values the last one counts, so the caller's settings cannot change where it listens.
     for setting in given.chain(own) {
         serve.extend(["-c".into(), setting.into()]);
     }
@@ -162,7 +162,7 @@ fn durable(durability: Durability) -> &'static [&'static str] {
     }
 }
 
-/// The programs of the newest version that is installed.
+/// The directory of the programs of the newest installed version.
 fn programs(versions: &Path) -> Result<PathBuf, String> {
     let found = std::fs::read_dir(versions).into_iter().flatten().flatten();
     let version = |path: &Path| path.file_name()?.to_str()?.parse::<u32>().ok();
@@ -183,14 +183,14 @@ mod tests {
     use std::fs;
 
     #[test]
-    fn the_newest_whole_version_is_taken() {
+    fn the_newest_complete_version_is_chosen() {
         let folder = tempfile::tempdir().unwrap();
         assert!(programs(folder.path()).unwrap_err().contains("apt-get install"));
-        for (version, whole) in [("9", true), ("15", true), ("18", false)] {
+        for (version, complete) in [("9", true), ("15", true), ("18", false)] {
             let programs = folder.path().join(version).join("bin");
             fs::create_dir_all(&programs).unwrap();
             fs::write(programs.join("initdb"), "").unwrap();
-            if whole {
+            if complete {
                 fs::write(programs.join("postgres"), "").unwrap();
             }
         }

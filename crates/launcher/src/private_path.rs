@@ -1,4 +1,4 @@
-//! The names of private directories: `.syncline-NAME-PID-N`, which no other process has.
+//! The names of private directories: `.syncline-NAME-PID-N`, unique to this process.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -16,7 +16,7 @@ pub fn absolute(path: &Path) -> Result<PathBuf, NoCurrentDirectory> {
     std::path::absolute(path).map_err(|error| NoCurrentDirectory { why: error.to_string() })
 }
 
-/// A path in a directory that no other store or server of this process has, and none of another process.
+/// A path in `directory` that no other store or server uses, in this process or another.
 pub fn private_path(directory: &Path, name: &str) -> Result<PathBuf, NoCurrentDirectory> {
     static COUNT: AtomicU32 = AtomicU32::new(0);
     loop {

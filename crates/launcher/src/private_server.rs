@@ -1,4 +1,4 @@
-//! A private server that runs: started, waited for, ended when it is dropped.
+//! A running private server; it ends when it is dropped.
 
 use crate::error::Error;
 use crate::launch_command::ListenAddress;
@@ -9,13 +9,13 @@ use crate::supervisor::Supervisor;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// How often a server that fails to start, such as for a port that was taken meanwhile, is tried.
+/// The number of attempts to start a server: a start fails if another process takes its port meanwhile.
 const TRIES: usize = 3;
 /// How long a server may take to start.
-pub(crate) const STARTS_WITHIN: Duration = Duration::from_mins(1);
-const LOOKS_EVERY: Duration = Duration::from_millis(20);
+pub(crate) const START_TIMEOUT: Duration = Duration::from_mins(1);
+const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
-/// A server that runs as long as this lives.
+/// A server that runs until this is dropped.
 #[derive(Debug)]
 pub struct PrivateServer {
     product: Product,
@@ -27,7 +27,7 @@ pub struct PrivateServer {
 }
 
 impl PrivateServer {
-    /// Starts one, and returns when it can be met.
+    /// Starts a server, and returns when it accepts connections.
     pub fn start(spec: &LaunchSpec) -> Result<PrivateServer, Error> {
         spec.fits()?;
         let mut tries = 1;
@@ -48,7 +48,7 @@ impl PrivateServer {
         let sockets = launch.sockets.as_deref();
         let supervisor = Supervisor::of(prepared.path(), sockets, launch.stop, &command);
         let mut supervisor = supervisor.map_err(failed)?;
-        prepared.is_kept();
+        prepared.leave_to_supervisor();
         for command in &launch.prepare {
             prepared.run(command).map_err(failed)?;
         }
@@ -61,32 +61,33 @@ impl PrivateServer {
         Ok(private)
     }
 
-    /// What it is.
+    /// The product.
     pub fn product(&self) -> Product {
         self.product
     }
 
-    /// The URL by which it is met, over TCP where the product offers that with a password.
+    /// The URL for connecting; over TCP, if the product supports a password there.
     pub fn url(&self) -> &str {
         &self.urls[0]
     }
 
-    /// Every URL by which it can be met.
+    /// All URLs for connecting.
     pub fn urls(&self) -> &[String] {
         &self.urls
     }
 
-    /// Where it stands.
+    /// The server's directory.
     pub fn directory(&self) -> &Path {
         &self.directory
     }
 
-    /// Why it does not stand where it was wanted, in a sentence; none if it does.
+    /// Why the directory is in [`FALLBACK`](crate::FALLBACK), in one sentence; `None` if it is where the user
+    /// requested it.
     pub fn fallback(&self) -> Option<&str> {
         self.fallback.as_deref()
     }
 
-    /// The user that it runs as, where that is not ours.
+    /// The user that it runs as, if it is another than that of this process.
     pub fn user(&self) -> Option<&'static str> {
         self.user
     }
@@ -101,7 +102,7 @@ impl PrivateServer {
         self.supervisor.server_ended()
     }
 
-    /// Waits until it can be met; the error says what it wrote into its log.
+    /// Waits until the server accepts connections; the error has the end of its log.
     fn wait(
         &self,
         listens_at: &ListenAddress,
@@ -109,26 +110,26 @@ impl PrivateServer {
         log: &Path,
     ) -> Result<(), String> {
         let is_ready = || {
-            let said = ready.is_none_or(|(file, text)| {
+            let signals_ready = ready.is_none_or(|(file, text)| {
                 std::fs::read_to_string(file).is_ok_and(|content| content.contains(text))
             });
-            said && listens_at.answers(LOOKS_EVERY)
+            signals_ready && listens_at.answers(POLL_INTERVAL)
         };
-        let looks = STARTS_WITHIN.as_millis() / LOOKS_EVERY.as_millis();
-        for _ in 0..looks {
+        let polls = START_TIMEOUT.as_millis() / POLL_INTERVAL.as_millis();
+        for _ in 0..polls {
             if self.supervisor.server_ended() {
                 return Err(format!("the server ended at once: {}", tail(log)));
             }
             if is_ready() {
                 return Ok(());
             }
-            std::thread::sleep(LOOKS_EVERY);
+            std::thread::sleep(POLL_INTERVAL);
         }
-        Err(format!("the server was not ready within {} s: {}", STARTS_WITHIN.as_secs(), tail(log)))
+        Err(format!("the server was not ready within {} s: {}", START_TIMEOUT.as_secs(), tail(log)))
     }
 }
 
-/// The last lines of a log, in one.
+/// The last lines of a log, joined into one.
 pub(crate) fn tail(log: &Path) -> String {
     let text = std::fs::read_to_string(log).unwrap_or_default();
     let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();

@@ -1,12 +1,12 @@
-//! The products that can be started privately.
+//! The products that can run as private servers.
 
 use crate::launcher::Launcher;
 use crate::{derby, etcd, mariadb, postgres, redis};
 
-/// A product that can be started privately.
+/// A product that can run as a private server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Product {
-    /// PostgreSQL, of Debian's packages.
+    /// PostgreSQL, from Debian's packages.
     Postgres,
     /// MariaDB.
     Mariadb,
@@ -23,17 +23,16 @@ impl Product {
     pub const ALL: [Product; 5] =
         [Product::Postgres, Product::Mariadb, Product::Redis, Product::Etcd, Product::Derby];
 
-    /// The word for it, also the first of its URL.
+    /// Its name, which is also the first word of its URL.
     pub fn word(self) -> &'static str {
         self.launcher().word
     }
 
-    /// The product of that word.
+    /// The product with this name.
     pub fn from_word(word: &str) -> Option<Product> {
         Product::ALL.into_iter().find(|product| product.word() == word)
     }
 
-    /// How it is launched.
     pub(crate) fn launcher(self) -> &'static Launcher {
         match self {
             Product::Postgres => &postgres::LAUNCHER,

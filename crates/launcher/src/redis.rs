@@ -1,4 +1,4 @@
-//! Redis with its append-only file. Its configuration file is one of our own, which holds the password.
+//! Redis with its append-only file. We write its configuration file, which holds the password.
 
 use crate::launch_command::{CONNECTIONS, LaunchCommand, ListenAddress, program, words};
 use crate::launch_spec::LaunchSpec;
@@ -22,12 +22,12 @@ pub(crate) const LAUNCHER: Launcher = Launcher {
 /// The longest path of a Unix socket.
 const SOCKET_MAX: usize = 107;
 
-/// The URL of one that listens there; `login` is an option that says the password.
+/// The URL of a server on this port; `login` is the option for the password.
 fn url(spec: &LaunchSpec, port: u16, login: &str) -> String {
     format!("redis://127.0.0.1:{port}/{}{login}", spec.options("?"))
 }
 
-/// `appendonly` and `appendfsync` for what is wanted, or why it cannot be.
+/// `appendonly` and `appendfsync` for the requested durability, or why Redis cannot provide it.
 fn appends(spec: &LaunchSpec) -> Result<(&'static str, &'static str), String> {
     if spec.cache_bytes.is_some() {
         return Err("cache: Redis keeps everything in memory and has no cache to size".to_owned());

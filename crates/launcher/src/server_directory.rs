@@ -12,14 +12,15 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
-/// Where a private server stands when its user may not enter the directory that was asked for: on a
-/// disk, unlike /tmp, and open to every user.
+/// The parent directory for a private server whose user may not enter the requested directory. Unlike /tmp it
+/// is on a disk, and every user may enter it.
 pub const FALLBACK: &str = "/var/tmp";
 
-/// Where directories for Unix sockets are made: a path of a socket has at most 107 bytes.
+/// The parent of directories for Unix sockets. It is short, because the path of a socket has at most 107
+/// bytes.
 const SOCKETS: &str = "/tmp";
 
-/// The file in the directory that takes what the server says.
+/// The file in the directory for the server's output.
 const LOG: &str = "server.log";
 
 /// The user of last resort.
@@ -33,49 +34,50 @@ struct User {
     gid: u32,
 }
 
-/// A directory that was made, and removed again unless a supervisor does it.
+/// The directory of a server. Dropping it removes the directory, unless a supervisor or the caller does that.
 #[derive(Debug)]
 pub(crate) struct ServerDirectory {
     directory: PathBuf,
     fallback: Option<String>,
     user: Option<User>,
     pub(crate) port: u16,
-    kept: bool,
+    removed_elsewhere: bool,
 }
 
 impl ServerDirectory {
     pub(crate) fn prepare(spec: &LaunchSpec) -> Result<ServerDirectory, String> {
         let user = unprivileged(spec.product.launcher().user)?;
         let name = format!("private-{}", spec.product.word());
-        let said = |error: NoCurrentDirectory| error.to_string();
+        let message = |error: NoCurrentDirectory| error.to_string();
         let parent = spec.directory.as_deref().unwrap_or(Path::new("."));
-        let mut directory = private_path(parent, &name).map_err(said)?;
+        let mut directory = private_path(parent, &name).map_err(message)?;
         let mut fallback = None;
         if let Some(user) = user
             && let Some(closed) = closed_to(user, directory.parent().unwrap_or(Path::new("/")))
         {
-            directory = private_path(Path::new(FALLBACK), &name).map_err(said)?;
+            directory = private_path(Path::new(FALLBACK), &name).map_err(message)?;
             fallback = Some(format!(
-                "{} is closed to user {}, as which the server runs: it is in {FALLBACK}, and so is \
-                 its log; chmod o+x there, or name another directory",
+                "the server runs as user {1}, who cannot enter {0}: the server and its log are in \
+                 {FALLBACK}; run chmod o+x {0}, or name another directory",
                 closed.display(),
                 user.name
             ));
         }
         let created = fs::DirBuilder::new().mode(0o700).create(&directory);
-        created.map_err(|error| format!("{} cannot be made: {error}", directory.display()))?;
-        let made = ServerDirectory { directory, fallback, user, port: free_port()?, kept: false };
+        created.map_err(|error| format!("{} cannot be created: {error}", directory.display()))?;
+        let port = free_port()?;
+        let made = ServerDirectory { directory, fallback, user, port, removed_elsewhere: false };
         if let Some(user) = user {
             let owned = chown(&made.directory, Some(user.uid), Some(user.gid));
             owned.map_err(|error| {
                 let directory = made.directory.display();
-                format!("{directory} cannot be given to user {}: {error}", user.name)
+                format!("the owner of {directory} cannot be set to {}: {error}", user.name)
             })?;
         }
         Ok(made)
     }
 
-    /// A directory of somebody else's, who removes it: only what stands below it becomes the user's.
+    /// A directory of the caller, who removes it. Only its contents become the user's.
     pub(crate) fn attached(
         directory: &Path,
         user: &'static str,
@@ -85,7 +87,7 @@ impl ServerDirectory {
             && let Some(closed) = closed_to(user, directory)
         {
             return Err(format!(
-                "{} is closed to user {}, as which the server runs: chmod o+x there, or name another \
+                "the server runs as user {1}, who cannot enter {0}: run chmod o+x {0}, or name another \
                  directory",
                 closed.display(),
                 user.name
@@ -96,11 +98,11 @@ impl ServerDirectory {
             fallback: None,
             user,
             port: free_port()?,
-            kept: true,
+            removed_elsewhere: true,
         })
     }
 
-    /// A new folder in the directory, the user's own.
+    /// Creates a folder in the directory, owned by the server's user.
     pub(crate) fn folder(&self, name: &str) -> Result<(), String> {
         let path = self.at(name);
         let made = fs::DirBuilder::new().mode(0o700).create(&path);
@@ -108,10 +110,10 @@ impl ServerDirectory {
             Some(user) => chown(&path, Some(user.uid), Some(user.gid)),
             None => Ok(()),
         });
-        owned.map_err(|error| format!("{} cannot be made: {error}", path.display()))
+        owned.map_err(|error| format!("{} cannot be created: {error}", path.display()))
     }
 
-    /// A new file in the directory, the user's own, which nobody else can read.
+    /// Creates a file in the directory that only the server's user can read.
     pub(crate) fn write(&self, name: &str, text: &str) -> Result<PathBuf, String> {
         let path = self.at(name);
         let mut options = fs::OpenOptions::new();
@@ -127,11 +129,11 @@ impl ServerDirectory {
         Ok(path)
     }
 
-    /// A new directory for Unix sockets, which nobody but the server's user can enter. Its path is short
-    /// wherever the server's own directory is.
+    /// Creates a directory for Unix sockets that only the server's user can enter. Its path is short wherever
+    /// the server's own directory is.
     pub(crate) fn sockets(&self) -> Result<PathBuf, String> {
         let failed = |path: &Path, error: std::io::Error| {
-            format!("{} cannot be made: {error}", path.display())
+            format!("{} cannot be created: {error}", path.display())
         };
         for number in 0_u32.. {
             let name = format!("syncline-sockets-{}-{number}", std::process::id());
@@ -150,7 +152,6 @@ impl ServerDirectory {
         Err(format!("{SOCKETS} has no free name for a directory"))
     }
 
-    /// The directory.
     pub(crate) fn path(&self) -> &Path {
         &self.directory
     }
@@ -160,7 +161,7 @@ impl ServerDirectory {
         self.directory.join(name)
     }
 
-    /// The same as text.
+    /// A path in the directory, as text.
     pub(crate) fn text(&self, name: &str) -> String {
         self.at(name).display().to_string()
     }
@@ -169,7 +170,7 @@ impl ServerDirectory {
         self.at(LOG)
     }
 
-    /// The user to name to a server that wants to hear it.
+    /// The name of the server's user, for a server that requires it as an option.
     pub(crate) fn user_name(&self) -> Option<&'static str> {
         self.user.map(|user| user.name)
     }
@@ -187,12 +188,12 @@ impl ServerDirectory {
         if output.status.success() {
             return Ok(());
         }
-        let said = String::from_utf8_lossy(&output.stderr);
-        let said: Vec<&str> = said.lines().filter(|line| !line.trim().is_empty()).collect();
-        Err(format!("{shown} failed ({}): {}", output.status, said.join(" | ")))
+        let errors = String::from_utf8_lossy(&output.stderr);
+        let errors: Vec<&str> = errors.lines().filter(|line| !line.trim().is_empty()).collect();
+        Err(format!("{shown} failed ({}): {}", output.status, errors.join(" | ")))
     }
 
-    /// The server's command, with what takes privileges and processors from it before it starts.
+    /// The server's command, with the commands that drop privileges and limit processors before it starts.
     pub(crate) fn confined(&self, words: &[OsString], cpus: Option<&str>) -> Vec<OsString> {
         let mut all: Vec<OsString> = Vec::new();
         if let Some(cpus) = cpus {
@@ -208,12 +209,12 @@ impl ServerDirectory {
         all
     }
 
-    /// A supervisor removes the directory from now on.
-    pub(crate) fn is_kept(&mut self) {
-        self.kept = true;
+    /// From now on a supervisor removes the directory.
+    pub(crate) fn leave_to_supervisor(&mut self) {
+        self.removed_elsewhere = true;
     }
 
-    /// The directory, why it is another than was asked for, and the user.
+    /// The directory, the reason why it is not the requested one, and the user.
     pub(crate) fn into_parts(mut self) -> (PathBuf, Option<String>, Option<&'static str>) {
         (self.directory.clone(), self.fallback.take(), self.user.map(|user| user.name))
     }
@@ -221,22 +222,23 @@ impl ServerDirectory {
 
 impl Drop for ServerDirectory {
     fn drop(&mut self) {
-        if !self.kept && fs::remove_dir_all(&self.directory).is_err() {
-            // The error that led here is being told; what stays bears our name and says whose it is.
+        if !self.removed_elsewhere && fs::remove_dir_all(&self.directory).is_err() {
+            // The error that led here is reported; the name of a directory that stays shows that it is ours.
         }
     }
 }
 
-/// The user for a server where we are root: the product's own, or nobody; none where we are not root.
-fn unprivileged(wanted: &'static str) -> Result<Option<User>, String> {
+/// The user for a server if this process is root: the product's own user, or nobody. `None` if this process
+/// is not root.
+fn unprivileged(name: &'static str) -> Result<Option<User>, String> {
     if !rustix::process::geteuid().is_root() {
         return Ok(None);
     }
     let table = fs::read_to_string("/etc/passwd")
         .map_err(|error| format!("/etc/passwd cannot be read: {error}"))?;
-    let found = [wanted, NOBODY].into_iter().find_map(|name| in_table(&table, name));
-    found.map(Some).ok_or_else(|| {
-        format!("servers refuse to run as root, and there is neither a user {wanted} nor {NOBODY}")
+    let user = [name, NOBODY].into_iter().find_map(|name| in_table(&table, name));
+    user.map(Some).ok_or_else(|| {
+        format!("servers refuse to run as root, and there is neither a user {name} nor {NOBODY}")
     })
 }
 
@@ -247,31 +249,31 @@ fn in_table(table: &str, name: &'static str) -> Option<User> {
     Some(User { name, uid: number(2)?, gid: number(3)? })
 }
 
-/// The first directory on the way down to `path` that a user may not enter.
+/// The first directory on the path from the root to `path` that a user may not enter.
 fn closed_to(user: User, path: &Path) -> Option<PathBuf> {
-    let mut ways: Vec<&Path> = path.ancestors().collect();
-    ways.reverse();
-    let closed = ways.into_iter().find(|way| {
-        fs::metadata(way).map_or(true, |found| {
-            let shift = if found.uid() == user.uid {
+    let mut ancestors: Vec<&Path> = path.ancestors().collect();
+    ancestors.reverse();
+    let closed = ancestors.into_iter().find(|ancestor| {
+        fs::metadata(ancestor).map_or(true, |metadata| {
+            let shift = if metadata.uid() == user.uid {
                 6
-            } else if found.gid() == user.gid {
+            } else if metadata.gid() == user.gid {
                 3
             } else {
                 0
             };
-            found.mode() >> shift & 1 == 0
+            metadata.mode() >> shift & 1 == 0
         })
     });
     closed.map(Path::to_owned)
 }
 
-/// A port of loopback that nobody listens on now.
+/// A port on loopback that is free now.
 pub(crate) fn free_port() -> Result<u16, String> {
     let bound = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).and_then(|socket| socket.local_addr());
     bound
         .map(|address| address.port())
-        .map_err(|error| format!("no port of loopback is free: {error}"))
+        .map_err(|error| format!("no port on loopback is free: {error}"))
 }
 
 #[cfg(test)]
@@ -281,7 +283,7 @@ mod tests {
     use std::os::unix::fs::PermissionsExt;
 
     #[test]
-    fn a_user_is_found_in_the_table_by_its_whole_name() {
+    fn a_user_is_found_in_the_table_by_its_full_name() {
         let table = "root:x:0:0::/:/bin/sh\nmysqlx:x:7:8::/:\nmysql:x:102:105:M:/n:/bin/false\n";
         let user = in_table(table, "mysql").unwrap();
         assert_eq!((user.uid, user.gid), (102, 105));
@@ -289,7 +291,7 @@ mod tests {
     }
 
     #[test]
-    fn a_closed_directory_on_the_way_is_found() {
+    fn a_closed_directory_on_the_path_is_found() {
         let folder = tempfile::tempdir().unwrap();
         let (shut, inner) = (folder.path().join("shut"), folder.path().join("shut/inner"));
         fs::create_dir_all(&inner).unwrap();
@@ -297,10 +299,10 @@ mod tests {
             fs::set_permissions(open, Permissions::from_mode(0o755)).unwrap();
         }
         fs::set_permissions(&shut, Permissions::from_mode(0o750)).unwrap();
-        // Nobody's numbers: neither owner nor group of what a test makes.
-        let stranger = User { name: "nobody", uid: 65_533, gid: 65_533 };
-        assert_eq!(closed_to(stranger, &inner), Some(shut.clone()));
+        // Neither owner nor group of the files of a test.
+        let other_user = User { name: "nobody", uid: 65_533, gid: 65_533 };
+        assert_eq!(closed_to(other_user, &inner), Some(shut.clone()));
         fs::set_permissions(&shut, Permissions::from_mode(0o751)).unwrap();
-        assert_eq!(closed_to(stranger, &inner), None);
+        assert_eq!(closed_to(other_user, &inner), None);
     }
 }

@@ -1,12 +1,12 @@
-//! The supervisor: a small process between us and a private server, which ends the server and removes its
-//! directory when we end, however we end.
+//! The supervisor: a small process between this one and a private server. It ends the server and removes its
+//! directory when this process ends, however that happens.
 //!
-//! It is a shell that holds the reading end of a pipe, of which we hold the only other end: when we drop
-//! that, or are killed, the read ends. The server is its child, so that the number it kills is never
-//! another's. (`PR_SET_PDEATHSIG` would not do: it follows the thread that started the server and not
-//! the process, is lost when the server changes its user, and removes no directory.) Both stand in a
-//! process group of their own, so that a Ctrl-C at the terminal reaches us first, and both see a cleared
-//! environment ([`child_process`]).
+//! It is a shell that holds the reading end of a pipe, and this process holds the only other end. When this
+//! process drops its end or is killed, the read ends. The server is a child of the supervisor, so its process
+//! id cannot be reused before the supervisor kills it. (`PR_SET_PDEATHSIG` would not do: it follows the
+//! thread that started the server and not the process, is lost when the server changes its user, and removes
+//! no directory.) Both are in a separate process group, so that a Ctrl-C at the terminal reaches this process
+//! first, and both have a cleared environment ([`child_process`]).
 
 use crate::child_process;
 use std::ffi::OsString;
@@ -15,8 +15,8 @@ use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, Stdio};
 
-/// Waits for a line, starts the server and says its number; waits for the end of its input, ends the
-/// server and removes the directory. Without that line it only removes.
+/// Waits for a line, starts the server and prints its process id; waits for the end of its input, ends the
+/// server and removes the directory. If its input ends without a line, it only removes the directory.
 const PRIVATE: &str = r#"
 directory=$1 stop=$2 sockets=$3
 shift 3
@@ -36,8 +36,8 @@ cd /
 rm -rf -- "$directory" ${sockets:+"$sockets"}
 "#;
 
-/// The same for a server on a directory of somebody else's, which stays; what is removed is the directory of
-/// its sockets.
+/// The same for a server on the caller's directory, which stays; it removes only the directory of its
+/// sockets.
 const ATTACHED: &str = r#"
 directory=$1 stop=$2 log=$3
 shift 3
@@ -54,7 +54,7 @@ fi
 rm -rf -- "$directory"
 "#;
 
-/// A server's supervisor; ends with what it keeps when dropped.
+/// A server's supervisor; dropping it ends the server and removes its directory.
 #[derive(Debug)]
 pub(crate) struct Supervisor {
     shell: Child,
@@ -62,8 +62,8 @@ pub(crate) struct Supervisor {
 }
 
 impl Supervisor {
-    /// Gives a directory to a supervisor, with the command of the server that is to stand there.
-    /// The directory of its sockets, if they are elsewhere, is removed with it.
+    /// Starts the supervisor of a directory, with the command of its server. The directory of the server's
+    /// sockets, if it is elsewhere, is removed too.
     pub(crate) fn of(
         directory: &Path,
         sockets: Option<&Path>,
@@ -74,8 +74,8 @@ impl Supervisor {
         Supervisor::shell(PRIVATE, directory, stop, sockets, server)
     }
 
-    /// Starts a server on a directory that stays; what it says goes to a file. The directory of its sockets
-    /// is removed when it ends.
+    /// Starts a server on the caller's directory, with its output in `log`. The directory of its sockets is
+    /// removed when the server ends.
     pub(crate) fn of_attached(
         sockets: &Path,
         log: &Path,
@@ -91,14 +91,14 @@ impl Supervisor {
         script: &str,
         directory: &Path,
         stop: &str,
-        beside: &Path,
+        sockets_or_log: &Path,
         server: &[OsString],
     ) -> Result<Supervisor, String> {
         let shell = child_process::command("/bin/sh")
-            .args(["-c", script, "syncline-keeper"])
+            .args(["-c", script, "syncline-supervisor"])
             .arg(directory)
             .arg(stop)
-            .arg(beside)
+            .arg(sockets_or_log)
             .args(server)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
@@ -111,15 +111,15 @@ impl Supervisor {
 
     /// Starts the server.
     pub(crate) fn serve(&mut self) -> Result<(), String> {
-        let asked = self.shell.stdin.as_mut().map(|input| input.write_all(b"\n"));
+        let written = self.shell.stdin.as_mut().map(|input| input.write_all(b"\n"));
         let mut line = String::new();
-        let said = self.shell.stdout.take().map(BufReader::new);
-        let read = said.map(|mut said| said.read_line(&mut line));
-        let number = match (asked, read) {
+        let output = self.shell.stdout.take().map(BufReader::new);
+        let read = output.map(|mut output| output.read_line(&mut line));
+        let number = match (written, read) {
             (Some(Ok(())), Some(Ok(_))) => line.trim().parse().ok(),
             _ => None,
         };
-        self.server = number.ok_or("the server's process was not started")?;
+        self.server = number.ok_or("the supervisor did not start the server's process")?;
         Ok(())
     }
 
@@ -128,13 +128,13 @@ impl Supervisor {
         self.server
     }
 
-    /// True if the server has ended by itself: it is gone, or waits for the supervisor to notice.
+    /// True if the server has ended by itself: it is gone, or is a zombie.
     pub(crate) fn server_ended(&self) -> bool {
         has_ended(self.server)
     }
 }
 
-/// True if a process is gone, or waits for its parent to notice.
+/// True if a process is gone, or is a zombie.
 pub(crate) fn has_ended(process: u32) -> bool {
     let stat = std::fs::read_to_string(format!("/proc/{process}/stat"));
     stat.map_or(true, |stat| {
@@ -144,11 +144,11 @@ pub(crate) fn has_ended(process: u32) -> bool {
 }
 
 impl Supervisor {
-    /// Ends the server with its supervisor, who notices the end of one that is gone already.
+    /// Ends the server and its supervisor; the server may have ended already.
     pub(crate) fn finish(&mut self) {
         drop(self.shell.stdin.take());
         if self.shell.wait().is_err() {
-            // Only a child that is not ours cannot be waited for; this one ends by itself.
+            // Cannot happen for our own child, and the supervisor ends by itself.
         }
     }
 }

@@ -1,5 +1,5 @@
-//! Private servers as they are: started, met, gone. What is not installed fails these tests: the whole
-//! test of the house installs it first.
+//! Private servers: start, connect, removal. These tests fail if a product is not installed; `./test`
+//! installs all of them first.
 
 #![allow(clippy::unwrap_used, reason = "a failed unwrap fails the test")]
 
@@ -14,48 +14,48 @@ use syncline_launcher::{
 use syncline_stores::AnyTarget;
 use syncline_testkit::{port_of, url_option};
 
-fn wanted(product: Product, folder: &tempfile::TempDir) -> LaunchSpec {
+fn spec(product: Product, folder: &tempfile::TempDir) -> LaunchSpec {
     // The server's own user must be able to enter.
     let open = std::os::unix::fs::PermissionsExt::from_mode(0o755);
     std::fs::set_permissions(folder.path(), open).unwrap();
     LaunchSpec { directory: Some(folder.path().to_owned()), ..LaunchSpec::new(product) }
 }
 
-/// A connection to a server, as its URL names it.
-enum Talk {
+/// A connection to the address in a server's URL.
+enum Connection {
     Port(TcpStream),
     Socket(UnixStream),
 }
 
-impl Talk {
-    fn with(url: &str) -> Talk {
-        let patience = Some(Duration::from_secs(20));
+impl Connection {
+    fn open(url: &str) -> Connection {
+        let timeout = Some(Duration::from_secs(20));
         if let Some(path) = url_option(url, "socket") {
             let stream = UnixStream::connect(path).unwrap();
-            stream.set_read_timeout(patience).unwrap();
-            Talk::Socket(stream)
+            stream.set_read_timeout(timeout).unwrap();
+            Connection::Socket(stream)
         } else {
             let stream = TcpStream::connect(("127.0.0.1", port_of(url))).unwrap();
-            stream.set_read_timeout(patience).unwrap();
-            Talk::Port(stream)
+            stream.set_read_timeout(timeout).unwrap();
+            Connection::Port(stream)
         }
     }
 }
 
-impl Read for Talk {
-    fn read(&mut self, room: &mut [u8]) -> std::io::Result<usize> {
+impl Read for Connection {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
         match self {
-            Talk::Port(stream) => stream.read(room),
-            Talk::Socket(stream) => stream.read(room),
+            Connection::Port(stream) => stream.read(buffer),
+            Connection::Socket(stream) => stream.read(buffer),
         }
     }
 }
 
-impl Write for Talk {
+impl Write for Connection {
     fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
         match self {
-            Talk::Port(stream) => stream.write(bytes),
-            Talk::Socket(stream) => stream.write(bytes),
+            Connection::Port(stream) => stream.write(bytes),
+            Connection::Socket(stream) => stream.write(bytes),
         }
     }
 
@@ -69,8 +69,8 @@ fn mode(path: &Path) -> u32 {
     std::os::unix::fs::MetadataExt::mode(&std::fs::metadata(path).unwrap()) & 0o777
 }
 
-/// Its password is in a file that its user alone can read; neither its processes nor their supervisor show
-/// it.
+/// The password is in a file that only the server's user can read, and neither the server's processes nor
+/// their supervisor show it.
 fn no_other_user_can_read_its_password(private: &PrivateServer) {
     assert_eq!(mode(private.directory()), 0o700);
     let Some(file) = url_option(private.url(), "password-file") else {
@@ -106,15 +106,15 @@ fn environment(process: u32) -> Vec<String> {
 
 // A.E2
 #[test]
-fn a_server_and_its_keeper_have_a_cleared_environment() {
+fn a_server_and_its_supervisor_have_a_cleared_environment() {
     let folder = tempfile::tempdir().unwrap();
-    let private = PrivateServer::start(&wanted(Product::Etcd, &folder)).unwrap();
+    let private = PrivateServer::start(&spec(Product::Etcd, &folder)).unwrap();
     let status = std::fs::read_to_string(format!("/proc/{}/status", private.pid())).unwrap();
-    let keeper = status.lines().find_map(|line| line.strip_prefix("PPid:"));
-    let keeper: u32 = keeper.unwrap().trim().parse().unwrap();
+    let supervisor = status.lines().find_map(|line| line.strip_prefix("PPid:"));
+    let supervisor: u32 = supervisor.unwrap().trim().parse().unwrap();
     let own = environment(std::process::id());
     assert!(own.iter().any(|name| name.starts_with("CARGO")), "{own:?}");
-    for process in [private.pid(), keeper] {
+    for process in [private.pid(), supervisor] {
         let names = environment(process);
         assert!(names.iter().all(|name| !name.starts_with("CARGO")), "{names:?}");
         assert!(names.iter().any(|name| name == "PATH"), "{names:?}");
@@ -123,14 +123,15 @@ fn a_server_and_its_keeper_have_a_cleared_environment() {
 
 // A.E1
 #[test]
-fn whoever_can_read_its_directory_logs_in_to_a_private_server_and_others_cannot() {
+fn only_users_who_can_read_its_directory_can_log_in_to_a_private_server() {
     for product in [Product::Postgres, Product::Mariadb, Product::Redis] {
         let folder = tempfile::tempdir().unwrap();
-        let private = PrivateServer::start(&wanted(product, &folder)).unwrap();
+        let private = PrivateServer::start(&spec(product, &folder)).unwrap();
         assert_eq!(private.urls().len(), 2, "{:?}", private.urls());
         for url in private.urls() {
-            let met = AnyTarget::open(url).unwrap();
-            syncline_contract::conformance::block_on(&(), syncline_contract::Target::meet(&met))
+            let target = AnyTarget::open(url).unwrap();
+            let check = syncline_contract::Target::meet(&target);
+            syncline_contract::conformance::block_on(&(), check)
                 .unwrap_or_else(|why| panic!("{url}: {why}"));
             let Some(file) = url_option(url, "password-file") else {
                 let socket = url_option(url, "socket").expect("a password or a socket");
@@ -143,9 +144,9 @@ fn whoever_can_read_its_directory_logs_in_to_a_private_server_and_others_cannot(
             let guessed = format!("{without}&password-file={}", wrong.display());
             for url in [without, guessed] {
                 let target = AnyTarget::open(&url).unwrap();
-                let meeting = syncline_contract::Target::meet(&target);
-                let met = syncline_contract::conformance::block_on(&(), meeting);
-                assert!(met.is_err(), "{url} was let in");
+                let check = syncline_contract::Target::meet(&target);
+                let login = syncline_contract::conformance::block_on(&(), check);
+                assert!(login.is_err(), "{url} could log in");
             }
         }
     }
@@ -153,7 +154,7 @@ fn whoever_can_read_its_directory_logs_in_to_a_private_server_and_others_cannot(
 
 // A.E1
 #[test]
-fn a_private_etcd_is_reached_in_a_directory_with_a_long_path() {
+fn a_private_etcd_accepts_connections_in_a_directory_with_a_long_path() {
     let folder = tempfile::tempdir().unwrap();
     let open = |path: &Path| {
         let open = std::os::unix::fs::PermissionsExt::from_mode(0o755);
@@ -171,17 +172,17 @@ fn a_private_etcd_is_reached_in_a_directory_with_a_long_path() {
     let socket = std::path::PathBuf::from(url_option(private.url(), "socket").unwrap());
     assert_eq!(mode(socket.parent().unwrap()), 0o700);
     let target = AnyTarget::open(private.url()).unwrap();
-    let meeting = syncline_contract::Target::meet(&target);
-    syncline_contract::conformance::block_on(&(), meeting).unwrap();
+    let check = syncline_contract::Target::meet(&target);
+    syncline_contract::conformance::block_on(&(), check).unwrap();
     drop((target, private));
-    assert!(!socket.parent().unwrap().exists(), "its sockets stay");
+    assert!(!socket.parent().unwrap().exists(), "the directory of its sockets still exists");
 }
 
 // A.E1
 #[test]
-fn a_private_mariadb_reads_and_writes_files_in_its_own_directory_alone() {
+fn a_private_mariadb_reads_and_writes_files_only_in_its_own_directory() {
     let folder = tempfile::tempdir().unwrap();
-    let private = PrivateServer::start(&wanted(Product::Mariadb, &folder)).unwrap();
+    let private = PrivateServer::start(&spec(Product::Mariadb, &folder)).unwrap();
     let password = std::fs::read_to_string(url_option(private.url(), "password-file").unwrap());
     let port = port_of(private.url()).to_string();
     let output = std::process::Command::new("mariadb")
@@ -190,17 +191,17 @@ fn a_private_mariadb_reads_and_writes_files_in_its_own_directory_alone() {
         .env("MYSQL_PWD", password.unwrap().trim())
         .output()
         .unwrap();
-    let said = String::from_utf8_lossy(&output.stdout);
-    assert!(Path::new(said.trim()).starts_with(private.directory()), "{said}");
+    let directory = String::from_utf8_lossy(&output.stdout);
+    assert!(Path::new(directory.trim()).starts_with(private.directory()), "{directory}");
 }
 
-/// The directory in place of the host in a URL.
+/// The directory that is the host of a URL.
 fn sockets_of(url: &str) -> std::path::PathBuf {
     let (_, host) = url.split_once('@').unwrap();
     host.split('/').next().unwrap().replace("%2F", "/").into()
 }
 
-/// True if a process holds no listening socket of TCP.
+/// True if a process has no listening TCP socket.
 fn listens_on_no_port(process: u32) -> bool {
     let tables = ["tcp", "tcp6"].map(|name| format!("/proc/net/{name}"));
     let tables = tables.map(|table| std::fs::read_to_string(table).unwrap_or_default());
@@ -220,10 +221,10 @@ fn is_running(pid: u32) -> bool {
     Path::new(&format!("/proc/{pid}")).exists()
 }
 
-/// Starts one, meets it, drops it: nothing is left.
-fn lives_and_goes(product: Product, talk: impl Fn(&mut Talk, &str)) {
+/// Starts a server, connects to it, drops it, and checks that nothing is left.
+fn starts_and_leaves_nothing(product: Product, talk: impl Fn(&mut Connection, &str)) {
     let folder = tempfile::tempdir().unwrap();
-    let private = PrivateServer::start(&wanted(product, &folder)).unwrap();
+    let private = PrivateServer::start(&spec(product, &folder)).unwrap();
     assert_eq!(private.fallback(), None);
     let directory = private.directory().to_owned();
     assert!(directory.starts_with(folder.path()));
@@ -231,18 +232,18 @@ fn lives_and_goes(product: Product, talk: impl Fn(&mut Talk, &str)) {
     let owner =
         std::os::unix::fs::MetadataExt::uid(&std::fs::metadata(format!("/proc/{pid}")).unwrap());
     assert_ne!(owner, 0, "a private server runs as root");
-    talk(&mut Talk::with(private.url()), private.url());
+    talk(&mut Connection::open(private.url()), private.url());
     no_other_user_can_read_its_password(&private);
     drop(private);
-    assert!(!is_running(pid), "the server outlives its private");
-    assert!(!directory.exists(), "{} stays", directory.display());
+    assert!(!is_running(pid), "the server still runs after it was dropped");
+    assert!(!directory.exists(), "{} still exists", directory.display());
     let left: Vec<_> = std::fs::read_dir(folder.path()).unwrap().collect();
     assert!(left.is_empty(), "{left:?}");
 }
 
 #[test]
-fn postgresql_answers_as_one_that_is_ready() {
-    lives_and_goes(Product::Postgres, |stream, _url| {
+fn postgresql_answers_a_startup_message() {
+    starts_and_leaves_nothing(Product::Postgres, |stream, _url| {
         // A startup message of protocol 3.0, user postgres.
         let body = b"\0\x03\0\0user\0postgres\0\0";
         let length = u32::try_from(body.len() + 4).unwrap();
@@ -250,14 +251,14 @@ fn postgresql_answers_as_one_that_is_ready() {
         stream.write_all(body).unwrap();
         let mut first = [0; 9];
         stream.read_exact(&mut first).unwrap();
-        // It asks for SCRAM, and is no server that is starting up.
+        // It requests SCRAM, so it is past its startup.
         assert_eq!((first[0], &first[5..]), (b'R', &b"\0\0\0\x0a"[..]));
     });
 }
 
 #[test]
 fn mariadb_greets() {
-    lives_and_goes(Product::Mariadb, |stream, _url| {
+    starts_and_leaves_nothing(Product::Mariadb, |stream, _url| {
         let mut greeting = [0; 5];
         stream.read_exact(&mut greeting).unwrap();
         assert_eq!((greeting[3], greeting[4]), (0, 10), "protocol 10");
@@ -266,7 +267,7 @@ fn mariadb_greets() {
 
 #[test]
 fn redis_answers_a_ping() {
-    lives_and_goes(Product::Redis, |stream, _url| {
+    starts_and_leaves_nothing(Product::Redis, |stream, _url| {
         stream.write_all(b"PING\r\n").unwrap();
         let mut answer = [0; 7];
         stream.read_exact(&mut answer).unwrap();
@@ -275,8 +276,8 @@ fn redis_answers_a_ping() {
 }
 
 #[test]
-fn etcd_says_its_version() {
-    lives_and_goes(Product::Etcd, |stream, _url| {
+fn etcd_reports_its_version() {
+    starts_and_leaves_nothing(Product::Etcd, |stream, _url| {
         stream.write_all(b"GET /version HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n").unwrap();
         let mut answer = String::new();
         stream.read_to_string(&mut answer).unwrap();
@@ -285,57 +286,57 @@ fn etcd_says_its_version() {
 }
 
 #[test]
-fn a_directory_that_is_closed_to_the_servers_user_gives_way_to_the_named_fallback() {
+fn a_server_whose_user_cannot_enter_the_directory_uses_the_fallback_and_reports_it() {
     if !rustix::process::geteuid().is_root() {
-        // Without root the server is ours, and no directory of ours is closed to it.
+        // Without root the server runs as the user of this test, who can enter its own directories.
         return;
     }
     let folder = tempfile::tempdir().unwrap();
-    let mut wanted = wanted(Product::Redis, &folder);
+    let mut spec = spec(Product::Redis, &folder);
     let shut = std::os::unix::fs::PermissionsExt::from_mode(0o700);
     std::fs::set_permissions(folder.path(), shut).unwrap();
-    wanted.directory = Some(folder.path().to_owned());
-    let private = PrivateServer::start(&wanted).unwrap();
+    spec.directory = Some(folder.path().to_owned());
+    let private = PrivateServer::start(&spec).unwrap();
     assert!(private.directory().starts_with(FALLBACK));
     assert!(private.fallback().is_some_and(|why| why.contains(FALLBACK)));
 }
 
 #[test]
-fn a_server_on_a_lent_directory_is_killed_whole_and_starts_again_there() {
+fn an_attached_instance_is_killed_with_all_processes_and_starts_again() {
     let small = ["innodb_log_file_size", "innodb_buffer_pool_size"].map(str::to_owned);
     let small = small.map(|name| (name, "8M".to_owned()));
     for (product, settings) in [(Product::Postgres, &[][..]), (Product::Mariadb, &small)] {
         let folder = tempfile::tempdir().unwrap();
-        drop(wanted(product, &folder));
-        let place = folder.path().join("lent");
-        std::fs::create_dir(&place).unwrap();
-        AttachedInstance::make(product, &place, settings).unwrap();
-        let mut killed = AttachedInstance::start(product, &place, settings).unwrap();
-        // A.E1: it takes connections on a socket alone, where its own user alone can go.
+        drop(spec(product, &folder));
+        let directory = folder.path().join("attached");
+        std::fs::create_dir(&directory).unwrap();
+        AttachedInstance::make(product, &directory, settings).unwrap();
+        let mut killed = AttachedInstance::start(product, &directory, settings).unwrap();
+        // A.E1: it listens only on a socket, in a directory that only its own user can enter.
         let sockets = sockets_of(killed.url());
         assert_eq!(mode(&sockets), 0o700);
         let listening: Vec<_> = std::fs::read_dir(&sockets).unwrap().flatten().collect();
         assert!(listening.iter().any(|entry| UnixStream::connect(entry.path()).is_ok()));
         assert!(listens_on_no_port(killed.pid()));
         killed.end(Ending::Killed).unwrap();
-        assert!(!sockets.exists(), "{} stays", sockets.display());
-        // The files of the one that was killed are not taken for signs of the next.
-        let mut lent = AttachedInstance::start(product, &place, settings).unwrap();
-        lent.end(Ending::InOrder).unwrap();
-        let mut quit = AttachedInstance::start(product, &place, settings).unwrap();
+        assert!(!sockets.exists(), "{} still exists", sockets.display());
+        // The files of the killed server must not pass for those of the next one.
+        let mut next = AttachedInstance::start(product, &directory, settings).unwrap();
+        next.end(Ending::InOrder).unwrap();
+        let mut quit = AttachedInstance::start(product, &directory, settings).unwrap();
         quit.end(Ending::AtOnce).unwrap();
-        assert!(place.join("data").is_dir(), "whoever lends it removes it");
+        assert!(directory.join("data").is_dir(), "the caller's directory was removed");
         let wrong = [("no_such_setting".to_owned(), "1".to_owned())];
-        let why = AttachedInstance::start(product, &place, &wrong).unwrap_err();
+        let why = AttachedInstance::start(product, &directory, &wrong).unwrap_err();
         let NotStarted::Ended(words) = &why else { panic!("{why:?}") };
         assert!(words.contains("no_such_setting"), "{words}");
     }
 }
 
 #[test]
-fn what_a_product_cannot_keep_is_refused_before_anything_is_made() {
+fn an_unsupported_durability_is_refused_before_anything_is_created() {
     let folder = tempfile::tempdir().unwrap();
-    let mut full = wanted(Product::Redis, &folder);
+    let mut full = spec(Product::Redis, &folder);
     full.durability = syncline_contract::Durability::Full;
     let why = PrivateServer::start(&full).unwrap_err().to_string();
     assert!(why.contains("durability=full"), "{why}");

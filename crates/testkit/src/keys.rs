@@ -1,4 +1,4 @@
-//! The workload: each transaction inserts a key of its own, and the check compares with the store.
+//! A workload in which each transaction inserts a new key; its check compares the keys with the store.
 
 use crate::scripted_store::{CallLog, Store};
 use std::sync::Arc;
@@ -10,34 +10,34 @@ use syncline_contract::{
 /// Keys of client `number` start at `number * BY_CLIENT`.
 pub const BY_CLIENT: i64 = 1 << 32;
 
-/// The workload.
+/// A workload of inserts with one transaction type.
 pub struct Keys {
     book: Arc<CallLog>,
     plan: Plan,
-    /// Every so many transactions of a client are aborted by the workload's own rule.
+    /// Each client aborts every n-th transaction by the workload's own rule.
     pub abort_every: Option<i64>,
     /// Rows to load.
     pub rows: u64,
-    /// How long its clients wait around a transaction.
+    /// The waits of its clients around a transaction.
     pub waits: Waits,
-    /// What its responses must keep to.
+    /// Its response bounds.
     pub bounds: Vec<ResponseBound>,
 }
 
-/// What a client knows in the end.
+/// The keys of a client, by the endings of their transactions.
 #[derive(Debug, Default)]
 pub struct Tally {
-    /// How many keys it has drawn.
+    /// The number of keys drawn.
     pub drawn: i64,
     /// Keys whose commit was acknowledged.
     pub committed: Vec<i64>,
-    /// Keys whose transaction was undone.
+    /// Keys whose transaction was rolled back.
     pub undone: Vec<i64>,
     /// Keys of transactions of unknown outcome.
     pub unknown: Vec<i64>,
 }
 
-/// A client.
+/// A client of [`Keys`].
 pub struct KeysClient {
     first: i64,
     insert: (Write<(Int,)>, Option<i64>),
@@ -47,7 +47,7 @@ pub struct KeysClient {
 }
 
 impl Keys {
-    /// Keys for that store, without waits, bounds or rows to load.
+    /// Keys for this store, without waits, bounds or rows to load.
     pub fn new(store: &Store) -> Keys {
         let mut plan = Plan::new();
         declare(&mut plan);
@@ -72,7 +72,7 @@ impl Client for KeysClient {
     type Tally = Tally;
 
     fn draw(&mut self) -> usize {
-        assert!(self.open.is_none(), "a drawn transaction is told its ending");
+        assert!(self.open.is_none(), "the last transaction has no ending yet");
         self.open = Some(self.first + self.tally.drawn);
         self.tally.drawn += 1;
         0
@@ -101,7 +101,7 @@ impl Client for KeysClient {
     }
 
     fn ended(&mut self, _kind: usize, ending: Ending) {
-        let key = self.open.take().expect("an ending is told once");
+        let key = self.open.take().expect("a transaction must have only one ending");
         match ending {
             Ending::Committed => self.tally.committed.push(key),
             Ending::Undone => self.tally.undone.push(key),
@@ -110,7 +110,7 @@ impl Client for KeysClient {
     }
 
     fn tally(self) -> Tally {
-        assert!(self.open.is_none(), "every ending is told before the tally is taken");
+        assert!(self.open.is_none(), "a transaction has no ending yet");
         self.tally
     }
 }
@@ -158,7 +158,7 @@ impl Workload for Keys {
 
     fn client(&self, number: usize, clients: usize, _seed: u64) -> KeysClient {
         assert!(number < clients);
-        // Handles are equal in every plan that was declared alike.
+        // Equal declarations give equal handles, so a scratch plan will do.
         let insert = declare(&mut Plan::new());
         KeysClient {
             first: number as i64 * BY_CLIENT,

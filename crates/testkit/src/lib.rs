@@ -1,5 +1,5 @@
-//! What tests of several crates share: a store that follows a script, a workload that keeps book over it, and
-//! private servers in directories of their own. Only dev-dependencies name this crate.
+//! Support for the tests of several crates: a store that follows a script, a workload that checks it, and
+//! private servers in separate directories. Only dev-dependencies name this crate.
 
 #![allow(clippy::unwrap_used, reason = "a test may fail by an unwrap anywhere")]
 

@@ -1,4 +1,4 @@
-//! The store: keys in a set, and a script that says how each commit ends.
+//! A store for tests: keys in a map, and a script that decides how each commit ends.
 
 use std::cell::Cell;
 use std::collections::BTreeMap;
@@ -19,19 +19,19 @@ use syncline_instrument::{Nanos, clock};
 /// How a commit ends.
 #[derive(Clone, Copy, Debug)]
 pub enum Answer {
-    /// At once.
+    /// Committed at once.
     Committed,
-    /// After another thread has completed a ticket.
+    /// Committed after another thread has completed a ticket.
     ByTicket,
-    /// At the end of the worker's pass.
+    /// Committed at the end of the worker's pass.
     ByPass,
-    /// After the thread was busy for so many nanoseconds.
+    /// Committed after the thread was busy for this many nanoseconds.
     Busy(u64),
-    /// Never.
+    /// Never answered.
     Never,
-    /// Not at all.
+    /// Rolled back by a conflict.
     Conflict(Cause),
-    /// Not at all.
+    /// Rolled back by an error.
     Fails(FailureKind),
     /// Committed, but the connection is lost before the acknowledgement.
     Unknown,
@@ -39,26 +39,26 @@ pub enum Answer {
     Panics,
 }
 
-/// What the store saw; the same for all its sessions.
+/// The calls that the store received, over all its sessions.
 #[derive(Debug, Default)]
 pub struct CallLog {
-    /// How often its tables were created.
+    /// The number of calls of `create`.
     pub created: AtomicUsize,
-    /// How often they were removed.
+    /// The number of calls of `remove`.
     pub removed: AtomicUsize,
     /// Sessions that were opened.
     pub sessions: AtomicUsize,
-    /// Of those the ones that are still open.
+    /// Sessions that are open now.
     pub sessions_open: AtomicUsize,
     /// Transactions that were aborted.
     pub aborts: AtomicUsize,
     /// Passes of workers that ended.
     pub passes: AtomicUsize,
-    /// Each committed key with how often it was committed.
+    /// Committed keys, each with the number of its commits.
     pub keys: Mutex<BTreeMap<i64, u32>>,
     /// Keys in the order in which they were tried.
     pub tried: Mutex<Vec<i64>>,
-    /// Each loaded key with how often it was loaded.
+    /// Loaded keys, each with the number of its loads.
     pub loaded: Mutex<BTreeMap<i64, u32>>,
 }
 
@@ -89,39 +89,39 @@ impl Ticket {
     }
 }
 
-/// The script: what becomes of the n-th try of that key.
+/// The script: the answer to the n-th try of a key.
 type Script = dyn Fn(i64, usize) -> Answer + Send + Sync;
 
-/// A store.
+/// A store that answers commits by a script.
 pub struct Store {
     /// Its name.
     pub name: &'static str,
-    /// What it can do.
+    /// Its capabilities.
     pub can: Capabilities,
-    /// What it saw.
+    /// The calls that it received.
     pub book: Arc<CallLog>,
-    /// How each commit ends.
+    /// The answer to each commit.
     pub script: Arc<Script>,
-    /// What fails: "meet", "counters", "create", "evidence", "worker", "connect", "load", "remove".
+    /// The step that fails: "meet", "counters", "create", "evidence", "worker", "connect", "load", "remove".
     pub broken: Option<&'static str>,
     /// The step that is never answered: "load".
     pub hangs: Option<&'static str>,
-    /// Whose system calls it says are its own.
+    /// The process that it reports as its own.
     pub process: StoreProcess,
-    /// Where it says its log is.
+    /// The log location that it reports.
     pub log_place: LogLocation,
-    /// Why it takes no writes, if it does not.
+    /// Why it takes no writes; `None` if it does.
     pub takes_no_writes: Option<String>,
-    /// True if it counts its commits, each of which it says is half a sync, and is 50 us away.
+    /// True if it reports counters (one sync for two commits) and a round trip of 50 us.
     pub counts: bool,
-    /// Looks that were taken at it, each of which it counts as a commit.
-    pub looks: AtomicUsize,
+    /// The number of observations of it, each of which it counts as a commit.
+    pub observations: AtomicUsize,
     log: Mutex<Option<Sender<Arc<Ticket>>>>,
     thread: Option<JoinHandle<()>>,
 }
 
 impl Store {
-    /// A store of futures that follows a script by key and try.
+    /// A store with the client model futures, and a script by key and try.
     pub fn new(script: impl Fn(i64, usize) -> Answer + Send + Sync + 'static) -> Store {
         let (sender, receiver) = channel::<Arc<Ticket>>();
         let thread = std::thread::spawn(move || {
@@ -129,7 +129,7 @@ impl Store {
             while let Ok(ticket) = receiver.recv() {
                 held.push(ticket);
                 held.extend(receiver.try_iter());
-                // Groups of any size, last in first out.
+                // In groups of any size, last in first out.
                 while let Some(ticket) = held.pop() {
                     ticket.complete();
                 }
@@ -150,18 +150,18 @@ impl Store {
             log_place: LogLocation::Nowhere("it keeps no log".to_owned()),
             takes_no_writes: None,
             counts: false,
-            looks: AtomicUsize::new(0),
+            observations: AtomicUsize::new(0),
             log: Mutex::new(Some(sender)),
             thread: Some(thread),
         }
     }
 
-    /// One where every commit ends so.
+    /// A store with the same answer to every commit.
     pub fn always(answer: Answer) -> Store {
         Store::new(move |_, _| answer)
     }
 
-    /// One in which that step fails.
+    /// A store in which this step fails.
     pub fn broken(step: &'static str) -> Store {
         let mut store = Store::always(Answer::Committed);
         store.broken = Some(step);
@@ -170,25 +170,25 @@ impl Store {
 
     fn counted(&self) -> Vec<Counter> {
         let open = self.book.sessions_open.load(Ordering::SeqCst);
-        assert_eq!(open, 0, "counters are read while no session is open");
+        assert_eq!(open, 0, "counters were read while a session was open");
         let keys = self.book.keys.lock().unwrap();
         let commits: u64 = keys.values().map(|times| u64::from(*times)).sum();
-        let looks = self.looks.load(Ordering::SeqCst) as u64;
+        let observations = self.observations.load(Ordering::SeqCst) as u64;
         vec![
-            Counter::read(Meaning::Commits, "commits", commits + looks, "the script"),
+            Counter::read(Meaning::Commits, "commits", commits + observations, "the script"),
             Counter::read(Meaning::LogSyncs, "syncs", commits / 2, "the script"),
             Counter::unavailable(Meaning::SyncTime, "time", "it is not timed", "the script"),
         ]
     }
 
-    /// A thread a client.
+    /// Changes the client model to one thread per client.
     #[must_use]
     pub fn blocking(mut self) -> Store {
         self.can.client_model = ClientModel::Threads;
         self
     }
 
-    /// How often its tables were removed.
+    /// The number of calls of `remove`.
     pub fn removed(&self) -> usize {
         self.book.removed.load(Ordering::SeqCst)
     }
@@ -211,7 +211,7 @@ impl Drop for Store {
     }
 }
 
-/// A worker's own part: completes at the end of a pass what waits for it.
+/// A worker's own part: completes at the end of a pass the tickets that wait for it.
 #[derive(Clone)]
 pub struct Part {
     book: Arc<CallLog>,
@@ -221,11 +221,11 @@ pub struct Part {
 
 impl Worker for Part {
     fn pass_started(&self) {
-        assert!(!self.running.replace(true), "passes do not nest");
+        assert!(!self.running.replace(true), "a pass started within another one");
     }
 
     fn pass_ended(&self) {
-        assert!(self.running.replace(false), "a pass ends that has started");
+        assert!(self.running.replace(false), "a pass ended that had not started");
         self.book.passes.fetch_add(1, Ordering::SeqCst);
         for ticket in self.waiting.take() {
             ticket.complete();
@@ -300,13 +300,13 @@ impl Connection {
 impl Session for Connection {
     fn begin(&mut self, shape: AccessPattern) {
         assert_eq!(shape, AccessPattern::Single);
-        assert!(self.key.is_none(), "a transaction begins after the last one has ended");
-        assert!(!self.lost, "a lost connection is not used again");
+        assert!(self.key.is_none(), "a transaction began before the last one had ended");
+        assert!(!self.lost, "a lost connection was used again");
     }
 
     fn send(&mut self, operation: OperationId, values: &[Value<'_>]) -> Result<(), Stop> {
         let [Value::Int(key)] = values else {
-            panic!("the plan declares one integer, not {values:?}");
+            panic!("the plan declares one integer, but the client sent {values:?}");
         };
         self.part.book.tried.lock().unwrap().push(*key);
         self.key = Some((*key, operation));
@@ -342,7 +342,7 @@ impl Session for Connection {
         let mut loaded = self.part.book.loaded.lock().unwrap();
         for row in batch.iter() {
             let Value::Int(key) = row.value(0) else {
-                panic!("a loaded row is one integer");
+                panic!("a loaded row must be one integer");
             };
             *loaded.entry(key).or_default() += 1;
         }
@@ -398,9 +398,9 @@ impl Target for Store {
     }
 
     async fn observe(&self) -> TargetResult<StoreObservation> {
-        let looks = self.looks.fetch_add(1, Ordering::SeqCst) as u64;
+        let observations = self.observations.fetch_add(1, Ordering::SeqCst) as u64;
         let key = self.book.keys.lock().unwrap().len() as i64;
-        // Somebody else commits four times between two looks.
+        // Another client commits four times between two observations.
         for number in 0..4 {
             self.book.keys.lock().unwrap().insert(key + number, 1);
         }
@@ -411,7 +411,7 @@ impl Target for Store {
             process: self.process,
             unseen_syncs: None,
             counters: self.counted(),
-            own_commits: looks + 1,
+            own_commits: observations + 1,
             settings: Vec::new(),
             replication: Err("it has none".to_owned()),
         })
@@ -428,7 +428,7 @@ impl Target for Store {
             product: "scripted".to_owned(),
             version: "1".to_owned(),
             durability: Durability::None,
-            durability_evidence: "it lives in memory".to_owned(),
+            durability_evidence: "it keeps everything in memory".to_owned(),
             isolation: Isolation::NoneClaimed,
             settings: Vec::new(),
         })
@@ -459,7 +459,7 @@ impl Target for Store {
     async fn remove(&self) -> TargetResult<()> {
         self.book.removed.fetch_add(1, Ordering::SeqCst);
         let open = self.book.sessions_open.load(Ordering::SeqCst);
-        assert_eq!(open, 0, "sessions are closed before the store is removed");
+        assert_eq!(open, 0, "the store was removed while a session was open");
         self.step("remove")
     }
 }

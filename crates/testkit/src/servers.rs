@@ -1,11 +1,11 @@
-//! Private servers for tests, and what their URLs say.
+//! Private servers for tests, and functions that read their URLs.
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use syncline_launcher::{LaunchSpec, PrivateServer};
 use tempfile::TempDir;
 
-/// A private server with a directory of its own, which is removed after it has ended.
+/// A private server in its own temporary directory, which is removed after the server has ended.
 #[derive(Debug)]
 pub struct TestServer {
     /// The server.
@@ -14,7 +14,7 @@ pub struct TestServer {
 }
 
 impl TestServer {
-    /// Starts one; its directory is none that the spec names.
+    /// Starts a server; replaces the directory in the spec.
     pub fn start(spec: LaunchSpec) -> TestServer {
         let directory = public_directory(&std::env::temp_dir());
         let spec = LaunchSpec { directory: Some(directory.path().to_owned()), ..spec };
@@ -22,14 +22,14 @@ impl TestServer {
     }
 }
 
-/// A directory below another that every user may enter, as the user of a server must.
+/// A temporary directory in `parent` that every user may enter, as the user of a server must.
 pub fn public_directory(parent: &Path) -> TempDir {
     let directory = tempfile::tempdir_in(parent).unwrap();
     std::fs::set_permissions(directory.path(), PermissionsExt::from_mode(0o755)).unwrap();
     directory
 }
 
-/// The value of an option of a URL, as it is written there.
+/// The value of an option of a URL, not decoded.
 pub fn url_option<'u>(url: &'u str, name: &str) -> Option<&'u str> {
     let (_, options) = url.split_once('?')?;
     let mut pairs = options.split('&').filter_map(|pair| pair.split_once('='));
