@@ -6,11 +6,11 @@ use syncline_contract::{Check, CheckOutcome, ResponseBound, Workload};
 use syncline_instrument::clock;
 
 /// Judges each bound of the workload as a check.
-pub(crate) fn judge<W: Workload>(workload: &W, meter: &WorkerStats) -> Vec<Check> {
+pub(crate) fn judge<W: Workload>(workload: &W, stats: &WorkerStats) -> Vec<Check> {
     let bounds = workload.response_bounds();
     bounds
         .iter()
-        .map(|bound| Check { name: name(workload, bound), outcome: outcome(bound, meter) })
+        .map(|bound| Check { name: name(workload, bound), outcome: outcome(bound, stats) })
         .collect()
 }
 
@@ -20,8 +20,8 @@ fn name<W: Workload>(workload: &W, bound: &ResponseBound) -> String {
     format!("{} % of {transaction} responses within {seconds} s", bound.percent)
 }
 
-fn outcome(bound: &ResponseBound, meter: &WorkerStats) -> CheckOutcome {
-    let responses = &meter.kinds[bound.transaction].response;
+fn outcome(bound: &ResponseBound, stats: &WorkerStats) -> CheckOutcome {
+    let responses = &stats.kinds[bound.transaction].response;
     if responses.is_empty() {
         return CheckOutcome::NotApplicable("none committed".to_owned());
     }
@@ -45,15 +45,15 @@ mod tests {
     use syncline_contract::{CheckOutcome, ResponseBound};
 
     fn with(slow: u64, quick: u64) -> CheckOutcome {
-        let (live, mut meter) = (LiveCounters::new(false), WorkerStats::new(1, 0));
+        let (live, mut stats) = (LiveCounters::new(false), WorkerStats::new(1, 0));
         let times = (0..slow).map(|_| 5_000).chain((0..quick).map(|_| 100));
         for ended in times {
-            meter.started(0);
+            stats.started(0);
             let span = Span { due: 0, started: 0, ended };
-            meter.ended(0, true, When::Inside, End::Committed, 1, span, &live);
+            stats.ended(0, true, When::Inside, End::Committed, 1, span, &live);
         }
         let bound = ResponseBound { transaction: 0, percent: 90, within_ns: 1_000 };
-        outcome(&bound, &meter)
+        outcome(&bound, &stats)
     }
 
     #[test]

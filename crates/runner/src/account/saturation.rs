@@ -300,9 +300,9 @@ mod tests {
             synced_writes_per_s: Some(4_217.0),
             ..SaturationFigures::default()
         };
-        let found = saturation(figures);
-        assert_eq!(found.verdict, Bottleneck::Sync);
-        assert!(found.reason.contains("4222 syncs a second"), "{}", found.reason);
+        let result = saturation(figures);
+        assert_eq!(result.verdict, Bottleneck::Sync);
+        assert!(result.reason.contains("4222 syncs a second"), "{}", result.reason);
         assert_eq!(all_syncs(Some(5.0), None), Some(5.0));
         assert_eq!(all_syncs(None, Some(4_217.0)), None, "the calls are unknown");
     }
@@ -310,42 +310,42 @@ mod tests {
     /// D3: a few sync calls, and many synchronous writes that are not counted.
     #[test]
     fn flushes_decide_where_synchronous_writes_are_not_counted() {
-        let found = saturation(SaturationFigures {
+        let result = saturation(SaturationFigures {
             device_busy: Some(0.66),
             syncs_per_s: Some(5.0),
             flushes_per_s: Some(4_200.0),
             ..SaturationFigures::default()
         });
-        assert_eq!(found.verdict, Bottleneck::Sync);
-        assert!(found.reason.contains("4200 flushes a second"), "{}", found.reason);
+        assert_eq!(result.verdict, Bottleneck::Sync);
+        assert!(result.reason.contains("4200 flushes a second"), "{}", result.reason);
     }
 
     /// D2: the reason must not say "no figure reached its threshold" when one did.
     #[test]
     fn a_busy_disk_is_named_even_without_a_verdict() {
-        let found = saturation(SaturationFigures {
+        let result = saturation(SaturationFigures {
             device_busy: Some(0.84),
             syncs_per_s: Some(0.0),
             ..SaturationFigures::default()
         });
-        assert_eq!(found.verdict, Bottleneck::Nothing);
-        assert!(found.reason.contains("busy 84 %"), "{}", found.reason);
+        assert_eq!(result.verdict, Bottleneck::Nothing);
+        assert!(result.reason.contains("busy 84 %"), "{}", result.reason);
     }
 
     /// D8
     #[test]
     fn a_sync_rate_above_the_line_means_the_line_is_out_of_date() {
-        let found = saturation(SaturationFigures {
+        let result = saturation(SaturationFigures {
             line_share: Some(1.15),
             syncs_per_s: Some(7_400.0),
             ..SaturationFigures::default()
         });
-        assert_eq!(found.verdict, Bottleneck::Sync);
-        assert!(!found.reason.contains("115"), "{}", found.reason);
+        assert_eq!(result.verdict, Bottleneck::Sync);
+        assert!(!result.reason.contains("115"), "{}", result.reason);
         assert!(
-            found.reason.contains("which was measured while the disk was slower"),
+            result.reason.contains("which was measured while the disk was slower"),
             "{}",
-            found.reason
+            result.reason
         );
     }
 

@@ -48,8 +48,8 @@ pub(crate) fn grown(before: &[Counter], after: &[Counter]) -> Vec<StoreCounter> 
 
 /// The growth of the counter with this meaning.
 pub(crate) fn grown_of(counters: &[StoreCounter], meaning: Meaning) -> Option<u64> {
-    let found = counters.iter().find(|counter| counter.meaning == meaning);
-    found?.grown.as_ref().ok().copied()
+    let counter = counters.iter().find(|counter| counter.meaning == meaning);
+    counter?.grown.as_ref().ok().copied()
 }
 
 /// The part of `commits` that may have written. If the store's commits include read-only transactions, it is

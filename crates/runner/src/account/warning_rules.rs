@@ -27,29 +27,29 @@ const TRANSACTIONS_A_CLIENT: f64 = 10.0;
 
 /// All warnings that follow from the result itself.
 pub(crate) fn warnings(result: &RunResult) -> Vec<Warning> {
-    let mut found = Vec::new();
-    found.extend(cfg!(debug_assertions).then_some(Warning::DebugBuild));
-    found.extend(governor(result));
-    found.extend(workers_unclear(result));
-    found.extend(too_many_workers(result));
-    found.extend(steal(&result.intervals));
-    found.extend(foreign_load(&result.intervals));
-    found.extend(warm_up(result));
-    found.extend(drift(&result.intervals));
-    found.extend(long_transactions(result));
-    found.extend(ended_late(result));
-    found.extend(few_samples(result));
-    found.extend(starved(result));
+    let mut warnings = Vec::new();
+    warnings.extend(cfg!(debug_assertions).then_some(Warning::DebugBuild));
+    warnings.extend(governor(result));
+    warnings.extend(workers_unclear(result));
+    warnings.extend(too_many_workers(result));
+    warnings.extend(steal(&result.intervals));
+    warnings.extend(foreign_load(&result.intervals));
+    warnings.extend(warm_up(result));
+    warnings.extend(drift(&result.intervals));
+    warnings.extend(long_transactions(result));
+    warnings.extend(ended_late(result));
+    warnings.extend(few_samples(result));
+    warnings.extend(starved(result));
     let nothing = result.outcomes.attempted == 0;
-    found.extend(nothing.then_some(Warning::NothingAttempted));
+    warnings.extend(nothing.then_some(Warning::NothingAttempted));
     let unfinished = result.outcomes.unfinished;
-    found.extend((unfinished > 0).then_some(Warning::Unfinished { count: unfinished }));
-    found.extend(overload(result));
+    warnings.extend((unfinished > 0).then_some(Warning::Unfinished { count: unfinished }));
+    warnings.extend(overload(result));
     let lost = result.reconnects;
-    found.extend(
+    warnings.extend(
         (lost > 0).then(|| Warning::Reconnected { count: lost, why: result.first_lost.clone() }),
     );
-    found
+    warnings
 }
 
 fn governor(result: &RunResult) -> Option<Warning> {

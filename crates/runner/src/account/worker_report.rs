@@ -9,7 +9,7 @@ pub(crate) type Clients<W> = Vec<(usize, <W as Workload>::Client)>;
 
 /// The report of one worker.
 pub(crate) struct WorkerReport<W: Workload> {
-    pub meter: WorkerStats,
+    pub stats: WorkerStats,
     pub clients: Vec<FinishedClient<W::Client>>,
     /// Processor time from the start to the end of the clients, without spinning.
     pub cpu_ns: Nanos,

@@ -157,13 +157,13 @@ impl WorkerStats {
         }
         if measured {
             self.last_ended = span.ended;
-            let meter = &mut self.kinds[kind];
-            meter.outcomes.count(end);
+            let stats = &mut self.kinds[kind];
+            stats.outcomes.count(end);
             if end == End::Committed {
-                meter.outcomes.committed_after_retry += u64::from(tries > 1);
-                meter.late += u64::from(when == When::After);
-                record(&mut meter.service, service_ns);
-                record(&mut meter.response, response_ns);
+                stats.outcomes.committed_after_retry += u64::from(tries > 1);
+                stats.late += u64::from(when == When::After);
+                record(&mut stats.service, service_ns);
+                record(&mut stats.response, response_ns);
             }
         }
     }
@@ -307,16 +307,16 @@ mod tests {
     #[test]
     fn every_outcome_is_counted_once_and_by_its_cause() {
         let live = LiveCounters::new(false);
-        let mut meter = WorkerStats::new(1, 0);
+        let mut stats = WorkerStats::new(1, 0);
         let mut ends = vec![End::Committed, End::Aborted, End::Unknown];
         ends.extend(Cause::ALL.map(End::Conflicted));
         ends.extend(FailureKind::ALL.map(End::Failed));
         for end in &ends {
-            meter.started(0);
-            meter.ended(0, true, When::Inside, *end, 2, span(5, 10, 30), &live);
+            stats.started(0);
+            stats.ended(0, true, When::Inside, *end, 2, span(5, 10, 30), &live);
         }
-        meter.ended(0, false, When::Before, End::Committed, 1, span(5, 10, 30), &live);
-        let outcomes = meter.kinds[0].outcomes;
+        stats.ended(0, false, When::Before, End::Committed, 1, span(5, 10, 30), &live);
+        let outcomes = stats.kinds[0].outcomes;
         outcomes.assert_sum();
         assert_eq!(outcomes.conflicted, [1; 3]);
         assert_eq!(outcomes.failed, [1; 5]);
@@ -334,12 +334,12 @@ mod tests {
     #[test]
     fn service_starts_with_the_first_try_and_response_with_the_due_time() {
         let live = LiveCounters::new(false);
-        let mut meter = WorkerStats::new(1, 0);
-        meter.started(0);
-        meter.ended(0, true, When::Inside, End::Committed, 1, span(1_000, 4_000, 5_000), &live);
+        let mut stats = WorkerStats::new(1, 0);
+        stats.started(0);
+        stats.ended(0, true, When::Inside, End::Committed, 1, span(1_000, 4_000, 5_000), &live);
         let mut merged = WorkerStats::new(1, 0);
-        merged.merge(&meter);
-        merged.merge(&meter);
+        merged.merge(&stats);
+        merged.merge(&stats);
         let service = distribution(&merged.kinds[0].service).unwrap();
         let response = distribution(&merged.kinds[0].response).unwrap();
         assert_eq!((service.count, service.p50), (2, 1_000));
@@ -350,13 +350,13 @@ mod tests {
     #[test]
     fn a_histogram_grows_with_its_times_up_to_an_hour() {
         let live = LiveCounters::new(false);
-        let mut meter = WorkerStats::new(1, 0);
+        let mut stats = WorkerStats::new(1, 0);
         for ended in [1, 5_000_000_000, u64::MAX] {
-            meter.started(0);
-            meter.ended(0, true, When::Inside, End::Committed, 1, span(0, 0, ended), &live);
+            stats.started(0);
+            stats.ended(0, true, When::Inside, End::Committed, 1, span(0, 0, ended), &live);
         }
         let mut merged = WorkerStats::new(1, 0);
-        merged.merge(&meter);
+        merged.merge(&stats);
         let service = distribution(&merged.kinds[0].service).unwrap();
         assert_eq!(service.count, 3);
         assert!((5_000_000_000..5_010_000_000).contains(&service.p50), "{service:?}");
@@ -366,9 +366,9 @@ mod tests {
 
     #[test]
     fn a_lost_transaction_is_a_bug() {
-        let mut meter = WorkerStats::new(1, 0);
-        meter.started(0);
-        let merged = std::panic::catch_unwind(|| WorkerStats::new(1, 0).merge(&meter));
+        let mut stats = WorkerStats::new(1, 0);
+        stats.started(0);
+        let merged = std::panic::catch_unwind(|| WorkerStats::new(1, 0).merge(&stats));
         assert!(merged.is_err());
     }
 }

@@ -135,7 +135,7 @@ impl<T: Target, W: Workload> Coordinator<'_, T, W> {
         failure: Option<Failure>,
     ) -> Result<Measured<W>, Error> {
         let times = watched.times;
-        let last_ended = reports.iter().map(|report| report.meter.last_ended).max();
+        let last_ended = reports.iter().map(|report| report.stats.last_ended).max();
         let stopped_by = match (failure, watched.shortage) {
             (Some(failure), _) => StopCause::Failure(failure),
             (None, Some(why)) => StopCause::DiskSpace(why),

@@ -97,8 +97,8 @@ impl<'w> Dataset<'w> {
         stop: &'w AtomicBool,
     ) -> Dataset<'w> {
         let mut plan = Cow::Borrowed(workload.plan());
-        if let Some(asked) = run.pipeline.filter(|asked| *asked != plan.pipeline) {
-            plan.to_mut().pipeline = asked;
+        if let Some(requested) = run.pipeline.filter(|requested| *requested != plan.pipeline) {
+            plan.to_mut().pipeline = requested;
         }
         let mark = workload.loaded_as().filter(|_| run.reuse).map(|rows| {
             let tables = plan.tables().len();
@@ -154,8 +154,8 @@ impl<'w> Dataset<'w> {
             return nothing.map_err(|failure: Failure| failed(failure.into()));
         }
         if let Some(mark) = self.mark.as_ref().filter(|_| there) {
-            let found = self.read_mark(target, mark).map_err(failed)?;
-            let left = mark.compare_with(found);
+            let stored = self.read_mark(target, mark).map_err(failed)?;
+            let left = mark.compare_with(stored);
             let left = left.map_err(|failure| failed(failure.into()))?;
             let now = self.rows_are(target, mark).map_err(failed)?;
             Mark::compare(&left, &now).map_err(|failure| failed(failure.into()))?;
@@ -263,8 +263,8 @@ impl<'w> Dataset<'w> {
         mark: &Mark,
     ) -> Result<Option<StoredMark>, Unanswered> {
         self.with(target, AccessPattern::ReadOnly, async |transaction| {
-            let found = transaction.read_if_any(&mark.read, (KEY,)).await?;
-            Ok(found.map(|(loaded, rows)| StoredMark {
+            let stored = transaction.read_if_any(&mark.read, (KEY,)).await?;
+            Ok(stored.map(|(loaded, rows)| StoredMark {
                 loaded: loaded.to_owned(),
                 rows: rows.to_owned(),
             }))
@@ -282,9 +282,9 @@ impl<'w> Dataset<'w> {
         let ended = async {
             let connected = target.connect(&self.plan, &part).await;
             let mut session = connected.map_err(|failure| Stop::Failed(Box::new(failure)))?;
-            let mut asked = RequestTracker::new(false);
+            let mut requests = RequestTracker::new(false);
             session.begin(shape);
-            let result = perform(&mut Transaction::new(&mut session, &mut asked)).await?;
+            let result = perform(&mut Transaction::new(&mut session, &mut requests)).await?;
             session.commit().await?;
             Ok(result)
         };
@@ -323,33 +323,33 @@ pub fn loaded_as<T: Target, W: Workload>(
         if !block_on(target.reopen(&dataset.plan), &())? {
             return Ok(None);
         }
-        let found = dataset.read_mark(target, mark);
+        let stored = dataset.read_mark(target, mark);
         block_on(target.keep(), &())?;
-        found
+        stored
     };
-    let found = read().map_err(|why| why.into_error(target, "its kept rows were checked"))?;
+    let stored = read().map_err(|why| why.into_error(target, "its kept rows were checked"))?;
     let of = format!("{}: ", workload.name());
-    let text = found.map(|found| found.loaded);
+    let text = stored.map(|stored| stored.loaded);
     Ok(text.and_then(|text| text.strip_prefix(&of).map(str::to_owned)))
 }
 
 impl Mark {
     /// The state of the rows in the mark, if they are the rows that the run needs.
-    fn compare_with(&self, found: Option<StoredMark>) -> TargetResult<String> {
-        match found {
+    fn compare_with(&self, stored: Option<StoredMark>) -> TargetResult<String> {
+        match stored {
             None => refused("its rows were not loaded to the end"),
-            Some(found) if found.loaded != self.needs() => refused(&format!(
+            Some(stored) if stored.loaded != self.needs() => refused(&format!(
                 "it keeps rows of \"{}\" and the run needs \"{}\"",
-                found.loaded,
+                stored.loaded,
                 self.needs()
             )),
-            Some(found) if found.rows == CHANGING => {
+            Some(stored) if stored.rows == CHANGING => {
                 refused("a run that changes its rows has not ended, so their content is unknown")
             }
-            Some(found) if found.rows == SPENT => {
+            Some(stored) if stored.rows == SPENT => {
                 refused("a run that inserts or deletes has left other rows there than were loaded")
             }
-            Some(found) => Ok(found.rows),
+            Some(stored) => Ok(stored.rows),
         }
     }
 

@@ -139,7 +139,7 @@ fn reserves(
     source: SpaceSource,
 ) -> Result<Vec<DiskReserve>, String> {
     let mut devices = Vec::new();
-    let mut found: Vec<DiskReserve> = Vec::new();
+    let mut list: Vec<DiskReserve> = Vec::new();
     let mut unknown = None;
     for (number, place) in places.iter().chain(further).enumerate() {
         let space = match place {
@@ -153,13 +153,13 @@ fn reserves(
                     // Rows are written to the log and to the data. How much is written to a further directory
                     // on the same file system is unknown.
                     if number < places.len() {
-                        let both = &mut found[known].load_bytes;
+                        let both = &mut list[known].load_bytes;
                         *both = both.zip(load_bytes).map(|(one, two)| one + two);
                     }
                     continue;
                 }
                 devices.push(space.device);
-                found.push(DiskReserve {
+                list.push(DiskReserve {
                     directory: directory.clone(),
                     bytes: space.bytes,
                     free_bytes: space.free_bytes,
@@ -171,8 +171,8 @@ fn reserves(
         }
     }
     match unknown {
-        Some(why) if found.is_empty() => Err(why),
-        _ => Ok(found),
+        Some(why) if list.is_empty() => Err(why),
+        _ => Ok(list),
     }
 }
 
@@ -240,9 +240,9 @@ mod tests {
     #[test]
     fn the_reserve_is_two_segments_of_a_small_disk_and_bounded_on_a_large_one() {
         let places = [at("/log"), at("/data")];
-        let found = reserves(&places, &[], SEGMENTS, None, two_disks).unwrap();
-        assert_eq!(found[0].reserve_bytes, 32 * MIB);
-        assert_eq!(found[1].reserve_bytes, 1 << 30);
+        let list = reserves(&places, &[], SEGMENTS, None, two_disks).unwrap();
+        assert_eq!(list[0].reserve_bytes, 32 * MIB);
+        assert_eq!(list[1].reserve_bytes, 1 << 30);
         let without = reserves(&places, &[], None, None, two_disks).unwrap();
         assert_eq!(without[0].reserve_bytes, 10 * MIB);
     }
@@ -251,12 +251,12 @@ mod tests {
     #[test]
     fn a_load_that_would_use_the_reserve_is_refused_with_figures() {
         let places = [at("/log"), at("/log")];
-        let found = reserves(&places, &[], SEGMENTS, Some(30 * MIB), two_disks).unwrap();
-        assert_eq!(found.len(), 1, "one file system is checked once");
-        assert_eq!(found[0].load_bytes, Some(60 * MIB), "log and data");
-        assert_eq!(found[0].require(SEGMENTS), Ok(()));
-        let found = reserves(&places, &[], SEGMENTS, Some(43 * MIB), two_disks).unwrap();
-        let why = found[0].require(SEGMENTS).unwrap_err();
+        let list = reserves(&places, &[], SEGMENTS, Some(30 * MIB), two_disks).unwrap();
+        assert_eq!(list.len(), 1, "one file system is checked once");
+        assert_eq!(list[0].load_bytes, Some(60 * MIB), "log and data");
+        assert_eq!(list[0].require(SEGMENTS), Ok(()));
+        let list = reserves(&places, &[], SEGMENTS, Some(43 * MIB), two_disks).unwrap();
+        let why = list[0].require(SEGMENTS).unwrap_err();
         for part in ["only 116 MiB", "/log", "32 MiB in reserve", "about 86 MiB"] {
             assert!(why.contains(part), "{why}");
         }
@@ -278,13 +278,13 @@ mod tests {
         let unknown = LogLocation::Nowhere("it is in a container".to_owned());
         let places = [at("/data"), at("/data")];
         let further = [unknown, at("/log")];
-        let found = reserves(&places, &further, SEGMENTS, Some(MIB), two_disks).unwrap();
-        let directories: Vec<_> = found.iter().map(|one| one.directory.as_path()).collect();
+        let list = reserves(&places, &further, SEGMENTS, Some(MIB), two_disks).unwrap();
+        let directories: Vec<_> = list.iter().map(|one| one.directory.as_path()).collect();
         assert_eq!(directories, [Path::new("/data"), Path::new("/log")]);
-        assert_eq!(found[1].load_bytes, Some(MIB));
+        assert_eq!(list[1].load_bytes, Some(MIB));
         // A further directory on a file system that is monitored already adds nothing.
-        let found = reserves(&places, &[at("/data")], SEGMENTS, Some(MIB), two_disks).unwrap();
-        assert_eq!((found.len(), found[0].load_bytes), (1, Some(2 * MIB)));
+        let list = reserves(&places, &[at("/data")], SEGMENTS, Some(MIB), two_disks).unwrap();
+        assert_eq!((list.len(), list[0].load_bytes), (1, Some(2 * MIB)));
     }
 
     /// The free space that [`draining`] returns next.

@@ -90,7 +90,7 @@ impl FingerprintPlan {
             let session = connected.map_err(|failure| Stop::Failed(Box::new(failure)))?;
             let mut reader = Reader {
                 session,
-                asked: RequestTracker::new(false),
+                requests: RequestTracker::new(false),
                 taken: Fingerprint::default(),
             };
             for table in &self.tables {
@@ -147,14 +147,14 @@ impl TablePlan {
 /// A session that reads tables, and the fingerprint so far.
 struct Reader<S> {
     session: S,
-    asked: RequestTracker,
+    requests: RequestTracker,
     taken: Fingerprint,
 }
 
 impl<S: Session> Reader<S> {
     async fn table(&mut self, table: &TablePlan) -> Result<(), Stop> {
         self.session.begin(AccessPattern::Single);
-        let mut transaction = Transaction::new(&mut self.session, &mut self.asked);
+        let mut transaction = Transaction::new(&mut self.session, &mut self.requests);
         let (count,) = transaction.read(&table.count, ()).await?;
         self.session.commit().await?;
         let count = count.cast_unsigned();
@@ -241,7 +241,7 @@ impl<S: Session> Reader<S> {
         mut take: impl FnMut(Several<'_, Any>),
     ) -> Result<u64, Stop> {
         self.session.begin(AccessPattern::Single);
-        let mut transaction = Transaction::new(&mut self.session, &mut self.asked);
+        let mut transaction = Transaction::new(&mut self.session, &mut self.requests);
         transaction.ask(read, Several::Values(given))?;
         let mut count = 0;
         for row in transaction.answers(read).await? {

@@ -9,7 +9,7 @@
 
 use crate::account::live_counters::{LiveCounters, committed};
 use crate::coordinate::coordinator::Coordinator;
-use crate::coordinate::phases::{METER_STEP_NS, POLL_NS};
+use crate::coordinate::phases::{POLL_NS, PROFILER_STEP_NS};
 use crate::drive::control::Control;
 use std::time::Duration;
 use syncline_contract::{Target, Workload};
@@ -59,7 +59,7 @@ impl<T: Target, W: Workload> Coordinator<'_, T, W> {
     /// Opens and closes the profiler once, to measure how long that takes.
     pub(crate) fn overhead_timing(&self) -> OverheadTiming {
         let before = clock::now();
-        drop(self.meter());
+        drop(self.open_profiler());
         OverheadTiming::of(self.plan.duration, clock::now() - before)
     }
 
@@ -71,16 +71,16 @@ impl<T: Target, W: Workload> Coordinator<'_, T, W> {
         live: &[LiveCounters],
         scale: OverheadTiming,
         until: Nanos,
-        meter: &mut Option<Profiler>,
+        profiler: &mut Option<Profiler>,
     ) -> Vec<LookingPair> {
         let mut pairs = Vec::new();
         for _ in 0..ROUNDS {
             if clock::now() + scale.round_ns() > until {
                 break;
             }
-            let Some(open) = meter.take() else { break };
+            let Some(open) = profiler.take() else { break };
             let round = self.round(control, live, scale.slice_ns, open);
-            *meter = self.meter();
+            *profiler = self.open_profiler();
             let Some(round) = round else { break };
             pairs.extend(round);
         }
@@ -93,21 +93,21 @@ impl<T: Target, W: Workload> Coordinator<'_, T, W> {
         control: &Control,
         live: &[LiveCounters],
         slice_ns: Nanos,
-        mut meter: Profiler,
+        mut profiler: Profiler,
     ) -> Option<[LookingPair; 2]> {
         let commits = || committed(live);
         let without = || self.slice(control, live, slice_ns, &mut |_| {});
         let first = without()?;
-        meter.start(&commits);
+        profiler.start(&commits);
         let mut with = |further_ns| {
             self.slice(control, live, slice_ns, &mut |rest_ns| {
-                if rest_ns + further_ns > METER_STEP_NS {
-                    meter.go_on(&commits);
+                if rest_ns + further_ns > PROFILER_STEP_NS {
+                    profiler.go_on(&commits);
                 }
             })
         };
         let metered = [with(slice_ns)?, with(0)?];
-        meter.stop(&commits);
+        profiler.stop(&commits);
         let unmetered = [first, without()?];
         Some([0, 1].map(|pair| LookingPair {
             metered_per_s: metered[pair],

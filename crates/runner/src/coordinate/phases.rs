@@ -25,7 +25,7 @@ use syncline_record::{Interval, LookingPair};
 /// A step of the profiler during the span may take up to this long, because the kernel waits for its
 /// processors. No step starts later than this before the clients leave: their threads take their counts with
 /// them.
-pub(crate) const METER_STEP_NS: Nanos = 100_000_000;
+pub(crate) const PROFILER_STEP_NS: Nanos = 100_000_000;
 /// The interval between two checks for a stop request.
 pub(crate) const POLL_NS: Nanos = 20_000_000;
 /// How long transactions under way may take to end after a stop request, so that a store that hangs does not
@@ -129,11 +129,11 @@ impl<T: Target, W: Workload> Coordinator<'_, T, W> {
         }
         let idle_flushes_per_ns = self.watch_idle();
         let scale = self.plan.unmetered_beside.then(|| self.overhead_timing());
-        let mut meter = self.meter();
+        let mut profiler = self.open_profiler();
         // Without a warm-up the span begins at the gate, so the profiler must start before it opens.
         let cold = self.plan.warm_up.is_zero() && scale.is_none();
-        if let Some(meter) = meter.as_mut().filter(|_| cold) {
-            meter.start(&|| committed(live));
+        if let Some(profiler) = profiler.as_mut().filter(|_| cold) {
+            profiler.start(&|| committed(live));
         }
         let first = self.read();
         let cpu = clock::thread_cpu();
@@ -155,14 +155,14 @@ impl<T: Target, W: Workload> Coordinator<'_, T, W> {
             let until = watched.times.measure;
             self.warm_up(control, &mut watched, until - scale.all_ns());
             self.observer.event(Event::MeasuringOverhead);
-            watched.weighed = self.measure_overhead(control, live, scale, until, &mut meter);
+            watched.weighed = self.measure_overhead(control, live, scale, until, &mut profiler);
         }
         self.warm_up(control, &mut watched, times.measure);
-        self.span(control, live, &mut watched, meter.as_mut());
-        if let (Some(span), Some(meter)) = (watched.span.as_mut(), meter) {
+        self.span(control, live, &mut watched, profiler.as_mut());
+        if let (Some(span), Some(profiler)) = (watched.span.as_mut(), profiler) {
             // Before the drain: the store's processes may end with their clients.
-            span.spent = Some(meter.spent());
-            span.profile = Some(meter.finish());
+            span.spent = Some(profiler.spent());
+            span.profile = Some(profiler.finish());
         }
         self.drain(control, watched.budget_taken);
         watched.coordinator_cpu_ns = clock::thread_cpu() - cpu;
@@ -231,16 +231,16 @@ impl<T: Target, W: Workload> Coordinator<'_, T, W> {
     }
 
     /// The profiler, ready to start; `None` if the plan has it off or the store's process is unknown.
-    pub(crate) fn meter(&self) -> Option<Profiler> {
+    pub(crate) fn open_profiler(&self) -> Option<Profiler> {
         let options = self.plan.meter.as_ref()?;
         let process = match self.sampler.process() {
             StoreProcess::InProcess => Process::Ours,
             StoreProcess::Other(pid) => Process::Other(pid),
             StoreProcess::Unknown(_) => return None,
         };
-        let mut meter = Profiler::open(&Subject::of(process), options);
-        meter.prepare();
-        Some(meter)
+        let mut profiler = Profiler::open(&Subject::of(process), options);
+        profiler.prepare();
+        Some(profiler)
     }
 
     fn span(
@@ -248,13 +248,13 @@ impl<T: Target, W: Workload> Coordinator<'_, T, W> {
         control: &Control,
         live: &[LiveCounters],
         watched: &mut RunPhases,
-        mut meter: Option<&mut Profiler>,
+        mut profiler: Option<&mut Profiler>,
     ) {
         let PhaseTimes { start, measure, deadline } = watched.times;
         let interval_ns = clock::nanos(self.plan.interval);
         let cold = measure == start;
-        if let Some(meter) = meter.as_mut().filter(|_| !cold) {
-            meter.start(&|| committed(live));
+        if let Some(profiler) = profiler.as_mut().filter(|_| !cold) {
+            profiler.start(&|| committed(live));
         }
         let begun = if cold {
             let (reading, tally) = (watched.first, LiveTotals::new());
@@ -281,13 +281,14 @@ impl<T: Target, W: Workload> Coordinator<'_, T, W> {
                 watched.close_interval(self, &last, &mark);
                 last = mark;
             }
-            if let Some(meter) = meter.as_mut().filter(|_| deadline - now > METER_STEP_NS) {
-                meter.go_on(&|| committed(live));
+            if let Some(profiler) = profiler.as_mut().filter(|_| deadline - now > PROFILER_STEP_NS)
+            {
+                profiler.go_on(&|| committed(live));
             }
             Control::rest(POLL_NS.min(next.min(deadline).saturating_sub(now)));
         }
-        if let Some(meter) = &mut meter {
-            meter.stop(&|| committed(live));
+        if let Some(profiler) = &mut profiler {
+            profiler.stop(&|| committed(live));
         }
         let mark = self.mark(live);
         let internals = grown(&inside, self.target.internals());

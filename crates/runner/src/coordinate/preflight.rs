@@ -90,10 +90,12 @@ fn lacks<W: Workload>(
     if let Some(most) = can.clients_max
         && plan.clients > most
     {
-        let asked = plan.clients;
+        let requested = plan.clients;
         let reason = limits.clients_max_reason;
         let reason = reason.map_or_else(String::new, |why| format!(": {why}"));
-        return Some(format!("it takes at most {most} clients and --clients is {asked}{reason}"));
+        return Some(format!(
+            "it takes at most {most} clients and --clients is {requested}{reason}"
+        ));
     }
     let loads = workload.loads().iter().any(|load| load.units > 0);
     if loads && can.keeps_rows && !can.loads {
@@ -130,14 +132,14 @@ fn lacks<W: Workload>(
 fn workers(can: &Capabilities, plan: &RunPlan) -> Result<usize, String> {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let most = can.workers_max.unwrap_or(usize::MAX);
-    if let Some(asked) = plan.workers
-        && asked > most
+    if let Some(requested) = plan.workers
+        && requested > most
     {
-        return Err(format!("it takes at most {most} workers, but --workers is {asked}"));
+        return Err(format!("it takes at most {most} workers, but --workers is {requested}"));
     }
     match (can.client_model, plan.workers) {
-        (ClientModel::Threads, Some(asked)) if asked != plan.clients => Err(format!(
-            "it blocks its caller, so {} clients need as many workers, but --workers is {asked}",
+        (ClientModel::Threads, Some(requested)) if requested != plan.clients => Err(format!(
+            "it blocks its caller, so {} clients need as many workers, but --workers is {requested}",
             plan.clients
         )),
         (ClientModel::Threads, _) if plan.clients > most => Err(format!(
@@ -145,8 +147,8 @@ fn workers(can: &Capabilities, plan: &RunPlan) -> Result<usize, String> {
             plan.clients
         )),
         (ClientModel::Threads, _) => Ok(plan.clients),
-        (ClientModel::Futures | ClientModel::Queue, asked) => {
-            Ok(asked.unwrap_or(cores).min(most).min(plan.clients))
+        (ClientModel::Futures | ClientModel::Queue, requested) => {
+            Ok(requested.unwrap_or(cores).min(most).min(plan.clients))
         }
     }
 }

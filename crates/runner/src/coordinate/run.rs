@@ -226,7 +226,7 @@ impl<T: Target, W: Workload> RunLifecycle<'_, T, W> {
 
     /// What the sessions with unfinished transactions wait for. Queries the store only if there are any.
     fn unfinished_wait(&self, measured: &Measured<W>) -> Option<String> {
-        let kinds = measured.reports.iter().flat_map(|report| &report.meter.kinds);
+        let kinds = measured.reports.iter().flat_map(|report| &report.stats.kinds);
         let unfinished: u64 = kinds.map(|kind| kind.outcomes.unfinished).sum();
         if unfinished == 0 {
             return None;

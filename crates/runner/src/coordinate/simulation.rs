@@ -165,11 +165,11 @@ impl Simulation {
                 Some(_) => &shared,
                 None => &controls[worker],
             };
-            let (meter, schedule) = self.work(worker, plan, times, control, live, listener);
+            let (stats, schedule) = self.work(worker, plan, times, control, live, listener);
             let numbers = worker_s_clients(worker, self.workers, plan.clients);
             let clients = numbers.map(|number| FinishedClient { number, commits: 0, client: None });
             let report = WorkerReport {
-                meter,
+                stats,
                 clients: clients.collect(),
                 cpu_ns: 0,
                 spun_ns: 0,
@@ -178,7 +178,7 @@ impl Simulation {
             (report, schedule)
         });
         let (reports, schedules): (Vec<WorkerReport<Inserts>>, Vec<_>) = worked.unzip();
-        let last_ended = reports.iter().map(|report| report.meter.last_ended).max();
+        let last_ended = reports.iter().map(|report| report.stats.last_ended).max();
         let (span_end, span_ns) = spans(&shared, &times, last_ended);
         let ended = times.measure.saturating_add(span_ns);
         let arrivals = schedules.into_iter().flatten().map(|one| one.finish(ended));
@@ -301,7 +301,7 @@ impl Simulation {
             control,
             live,
             schedule: schedule.as_ref(),
-            meter: RefCell::new(WorkerStats::new(1, 0)),
+            stats: RefCell::new(WorkerStats::new(1, 0)),
             timers,
             ticker: Ticker::exact(),
         };
@@ -321,9 +321,9 @@ impl Simulation {
             client_loop(state, session, &context)
         });
         Executor::new(loops, &context.timers, context.part).drive(control.signal());
-        let meter = context.meter.replace(WorkerStats::new(0, 0));
+        let stats = context.stats.replace(WorkerStats::new(0, 0));
         drop(context);
-        (meter, schedule.map(Mutex::into_inner))
+        (stats, schedule.map(Mutex::into_inner))
     }
 
     fn head(&self, plan: &RunPlan) -> RunHead {

@@ -99,8 +99,8 @@ impl Run {
     fn work(&self, worker: usize, control: &Control, live: &LiveCounters) -> WorkerStats {
         let plan = self.plan();
         let simulation = self.simulation();
-        let (meter, _schedule) = simulation.work(worker, &plan, times(&plan), control, live, None);
-        meter
+        let (stats, _schedule) = simulation.work(worker, &plan, times(&plan), control, live, None);
+        stats
     }
 
     fn numbers(&self, worker: usize) -> impl Iterator<Item = usize> {
@@ -194,29 +194,29 @@ fn a_rate_agrees_with_arithmetic_for_a_store_with_a_known_delay() {
         let run = configuration(&mut random);
         let (commits, span_ns) = run.arithmetic();
         let expected = commits as f64 * 1e9 / span_ns as f64;
-        let found = run.go();
-        let off = (found.rate_per_s - expected).abs();
-        assert!(off <= expected * 0.01, "{number}: {found:?}, expected {expected} of {run:?}");
+        let figures = run.go();
+        let off = (figures.rate_per_s - expected).abs();
+        assert!(off <= expected * 0.01, "{number}: {figures:?}, expected {expected} of {run:?}");
         // The error of a rate at the ends of its span is at most one transaction per client.
         let capacity = run.clients as f64 * 1e9 / run.delay_ns as f64;
-        let one_each = run.clients as f64 * 1e9 / found.span_ns as f64;
-        assert!(found.rate_per_s <= capacity + one_each, "{found:?} {run:?}");
+        let one_each = run.clients as f64 * 1e9 / figures.span_ns as f64;
+        assert!(figures.rate_per_s <= capacity + one_each, "{figures:?} {run:?}");
         if run.warm_up_ns == 0 {
-            assert!(found.rate_per_s <= capacity * 1.000_001, "{found:?} {run:?}");
+            assert!(figures.rate_per_s <= capacity * 1.000_001, "{figures:?} {run:?}");
         }
-        assert!((found.mean_service_ns / run.delay_ns as f64 - 1.0).abs() < 0.001);
+        assert!((figures.mean_service_ns / run.delay_ns as f64 - 1.0).abs() < 0.001);
         if run.duration_ns.is_some() {
-            assert_eq!(found.live.0 - warmed(&run, &found), found.commits_in_span);
+            assert_eq!(figures.live.0 - warmed(&run, &figures), figures.commits_in_span);
         }
     }
 }
 
 /// Commits of the warm-up: all except those in the span and those after it.
-fn warmed(run: &Run, found: &Figures) -> u64 {
-    let (_, all) = found.live;
-    let late = all - found.live.0;
-    assert_eq!(late, found.late, "{run:?}");
-    all - late - found.commits_in_span
+fn warmed(run: &Run, figures: &Figures) -> u64 {
+    let (_, all) = figures.live;
+    let late = all - figures.live.0;
+    assert_eq!(late, figures.late, "{run:?}");
+    all - late - figures.commits_in_span
 }
 
 /// f01 itself: 20 clients that take 0.9 s each can do 22.2/s, but were reported with 40/s.
@@ -232,15 +232,15 @@ fn transactions_that_end_after_the_deadline_are_in_no_rate() {
         arrival: Arrival::Closed,
         seed: 1,
     };
-    let found = run.go();
-    assert_eq!((found.committed, found.late), (40, 20));
-    assert_eq!((found.commits_in_span, found.span_ns), (20, clock::SECOND));
+    let figures = run.go();
+    assert_eq!((figures.committed, figures.late), (40, 20));
+    assert_eq!((figures.commits_in_span, figures.span_ns), (20, clock::SECOND));
     // The rate that pgbench and sysbench report: all of them, over the time to the end of the last one.
-    let by_all = found.committed as f64 * 1e9 / found.to_last_end_ns as f64;
-    assert!((by_all - 20.0 / 0.9).abs() < 1e-6, "{found:?}");
+    let by_all = figures.committed as f64 * 1e9 / figures.to_last_end_ns as f64;
+    assert!((by_all - 20.0 / 0.9).abs() < 1e-6, "{figures:?}");
     let warm = Run { warm_up_ns: clock::SECOND, duration_ns: Some(100 * clock::SECOND), ..run };
-    let found = warm.go();
-    assert!((found.rate_per_s / (20.0 / 0.9) - 1.0).abs() < 0.01, "{found:?}");
+    let figures = warm.go();
+    assert!((figures.rate_per_s / (20.0 / 0.9) - 1.0).abs() < 0.01, "{figures:?}");
 }
 
 #[test]
@@ -257,8 +257,8 @@ fn a_stopped_run_counts_what_had_ended_by_then() {
     };
     let (control, live) = (Control::new(1, None), LiveCounters::new(false));
     control.advance(Phase::Ending);
-    let meter = run.work(0, &control, &live);
-    assert_eq!(meter.kinds[0].in_span, Counts::default());
+    let stats = run.work(0, &control, &live);
+    assert_eq!(stats.kinds[0].in_span, Counts::default());
     let times = times(&run.plan());
     let stopped = |ended_at| measured_span::length(&times, SpanEnd::Time { ended_at });
     assert_eq!(stopped(BEGIN + 400), 400);

@@ -152,9 +152,9 @@ impl<'r, T: Target, W: Workload> Coordinator<'r, T, W> {
             times: PhaseTimes { start, measure: Nanos::MAX, deadline: Nanos::MAX },
             schedules: Vec::new(),
         });
-        let settled = self.rest_until(control, start + slice_ns / 2);
+        let reached_half = self.rest_until(control, start + slice_ns / 2);
         let (before, since) = (committed(live), clock::now());
-        let lasted = settled && self.rest_until(control, start + slice_ns);
+        let lasted = reached_half && self.rest_until(control, start + slice_ns);
         let (commits, span_ns) = (committed(live) - before, clock::now() - since);
         control.advance(Phase::Ending);
         control.wait_for_all(self.drained(clock::now()));

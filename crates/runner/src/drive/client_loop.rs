@@ -62,7 +62,7 @@ pub(crate) struct ClientContext<'r, T: Target> {
     pub control: &'r Control,
     pub live: &'r LiveCounters,
     pub schedule: Option<&'r Mutex<Schedule>>,
-    pub meter: RefCell<WorkerStats>,
+    pub stats: RefCell<WorkerStats>,
     pub timers: Rc<Timers>,
     /// The clock of this thread; exact if a listener may compare the times of several threads.
     pub ticker: Ticker,
@@ -86,7 +86,7 @@ impl<T: Target> ClientContext<'_, T> {
     #[inline]
     fn between_until(&self, from: Nanos, until: Nanos) {
         if until > from {
-            self.meter.borrow_mut().between_ns += inside_ns(from, until, &self.times);
+            self.stats.borrow_mut().between_ns += inside_ns(from, until, &self.times);
         }
     }
 
@@ -99,8 +99,8 @@ impl<T: Target> ClientContext<'_, T> {
     /// Records the times of the operations of one try.
     #[inline(never)]
     fn record_operations(&self, connection: &mut Connection<T::Session>) {
-        connection.asked.settle(&mut connection.session);
-        self.meter.borrow_mut().operations(connection.asked.times());
+        connection.requests.settle(&mut connection.session);
+        self.stats.borrow_mut().operations(connection.requests.times());
     }
 
     /// True if a client continues on its connection after a failure of this kind: the abort has left the
@@ -136,7 +136,7 @@ impl<C: Client> ClientState<C> {
     /// Ends the transaction that was under way when the future was dropped; its outcome is unknown.
     pub(crate) fn close(
         &mut self,
-        meter: &mut WorkerStats,
+        stats: &mut WorkerStats,
         live: &LiveCounters,
         times: &PhaseTimes,
         listener: Option<&dyn TransactionListener>,
@@ -145,8 +145,8 @@ impl<C: Client> ClientState<C> {
             let span = Span { ended: clock::now(), ..open.span };
             let (kind, measured) = (open.kind, open.measured);
             // Transactions are abandoned only after the span.
-            meter.busy_ns += inside_ns(span.started, span.ended, times);
-            meter.ended(kind, measured, When::After, End::Unknown, 1, span, live);
+            stats.busy_ns += inside_ns(span.started, span.ended, times);
+            stats.ended(kind, measured, When::After, End::Unknown, 1, span, live);
             if let Some(listener) = listener.filter(|_| open.measured) {
                 let abandoned = event(self.number, open.kind, End::Unknown, 1, span);
                 listener.ended(&TransactionEvent { late: true, ..abandoned });
@@ -160,7 +160,7 @@ impl<C: Client> ClientState<C> {
 /// two references that were just passed on and are read back as a pair stall the processor.
 struct Connection<S> {
     session: S,
-    asked: RequestTracker,
+    requests: RequestTracker,
 }
 
 /// The outcome of a drawn transaction, and the number of its tries.
@@ -181,8 +181,8 @@ pub(crate) fn client_loop<'r, T: Target, C: Client>(
     context: &'r ClientContext<'_, T>,
 ) -> impl Future<Output = ()> + 'r {
     let timer: Rc<dyn Timer> = Rc::<Timers>::clone(&context.timers);
-    let asked = RequestTracker::new(context.operations).with_timer(timer);
-    let mut connection = Connection { session, asked };
+    let requests = RequestTracker::new(context.operations).with_timer(timer);
+    let mut connection = Connection { session, requests };
     async move {
         let mut turn = 0;
         let mut now = context.times.start;
@@ -222,20 +222,20 @@ pub(crate) fn client_loop<'r, T: Target, C: Client>(
             let mut span = Span { due, started: now, ended: now };
             state.open = Some(OpenTransaction { kind, measured, span });
             if measured {
-                context.meter.borrow_mut().started(kind);
+                context.stats.borrow_mut().started(kind);
             }
             let drawn = DrawnTransaction { kind, measured, due };
             let attempt = attempt(&mut state.client, &drawn, &mut connection, context).await;
             now = context.tick();
             span.ended = now;
-            finish(state, kind, measured, &attempt, span, &connection.asked, context);
+            finish(state, kind, measured, &attempt, span, &connection.requests, context);
             let failure = attempt.failure;
             if let Some(failure) = failure.filter(|failure| !context.goes_on_after(failure.kind)) {
                 if failure.kind.stops_run() {
                     context.control.fail(*failure);
                     break;
                 }
-                context.meter.borrow_mut().connection_lost(*failure);
+                context.stats.borrow_mut().connection_lost(*failure);
                 drop(connection.session);
                 connection.session = match Box::pin(reconnect(context)).await {
                     Some(session) => session,
@@ -288,7 +288,7 @@ fn finish<T: Target, C: Client>(
     measured: bool,
     attempt: &Attempt,
     span: Span,
-    asked: &RequestTracker,
+    requests: &RequestTracker,
     context: &ClientContext<'_, T>,
 ) {
     let (end, tries) = (attempt.end, attempt.tries);
@@ -297,7 +297,7 @@ fn finish<T: Target, C: Client>(
         let carried = !measured && when == When::Inside && !context.control.has_budget();
         if measured || carried {
             if context.operations {
-                listener.operations(state.number, asked.times());
+                listener.operations(state.number, requests.times());
             }
             listener.ended(&TransactionEvent {
                 late: when == When::After,
@@ -306,9 +306,9 @@ fn finish<T: Target, C: Client>(
             });
         }
     }
-    let mut meter = context.meter.borrow_mut();
-    meter.busy_ns += inside_ns(span.started, span.ended, &context.times);
-    meter.ended(kind, measured, when, end, tries, span, context.live);
+    let mut stats = context.stats.borrow_mut();
+    stats.busy_ns += inside_ns(span.started, span.ended, &context.times);
+    stats.ended(kind, measured, when, end, tries, span, context.live);
     state.commits += u64::from(measured && end == End::Committed);
     state.open = None;
     state.client.ended(kind, end.ending());
@@ -378,10 +378,10 @@ async fn attempt<T: Target, C: Client>(
             Stop::Failed(failure) => (End::Failed(failure.kind), Some(failure)),
             Stop::Unknown(failure) => (End::Unknown, Some(failure)),
             Stop::Conflict(cause) => {
-                context.meter.borrow_mut().conflicts += 1;
+                context.stats.borrow_mut().conflicts += 1;
                 if tries <= context.retries && context.may_retry(drawn.due) {
                     tries += 1;
-                    context.meter.borrow_mut().retried(drawn.kind, drawn.measured, cause);
+                    context.stats.borrow_mut().retried(drawn.kind, drawn.measured, cause);
                     // The other transaction may belong to a client of this worker.
                     yield_now().await;
                     continue;
@@ -401,9 +401,9 @@ async fn once<T: Target, C: Client>(
     connection: &mut Connection<T::Session>,
     context: &ClientContext<'_, T>,
 ) -> Result<(), Stop> {
-    connection.asked.clear();
+    connection.requests.clear();
     connection.session.begin(client.shape(kind));
-    let mut transaction = Transaction::new(&mut connection.session, &mut connection.asked);
+    let mut transaction = Transaction::new(&mut connection.session, &mut connection.requests);
     // The result is matched here, so that the future does not store it during the commit and stays small.
     let ended = match client.perform(kind, &mut transaction).await {
         Ok(()) => connection.session.commit().await,
@@ -496,7 +496,7 @@ async fn reconnect<T: Target>(context: &ClientContext<'_, T>) -> Option<T::Sessi
         context.timers.sleep_until(now + pause_ns).await;
         match context.target.connect(context.plan, context.part).await {
             Ok(session) => {
-                context.meter.borrow_mut().reconnects += 1;
+                context.stats.borrow_mut().reconnects += 1;
                 return Some(session);
             }
             Err(failure) if failure.kind == FailureKind::Connection && now < timeout => {

@@ -71,7 +71,7 @@ impl<T: Target, W: Workload> WorkerTask<'_, T, W> {
             control: self.control,
             live: self.live,
             schedule,
-            meter: RefCell::new(WorkerStats::new(self.workload.transactions().len(), operations)),
+            stats: RefCell::new(WorkerStats::new(self.workload.transactions().len(), operations)),
             timers: Rc::default(),
             ticker: match self.listener {
                 Some(_) => Ticker::exact(),
@@ -105,12 +105,12 @@ impl<T: Target, W: Workload> WorkerTask<'_, T, W> {
         drop(executor);
         let cpu_ns = (clock::thread_cpu() - cpu).saturating_sub(spun_ns);
         let wall_ns = clock::now() - wall;
-        let mut meter = context.meter.replace(WorkerStats::new(0, 0));
+        let mut stats = context.stats.replace(WorkerStats::new(0, 0));
         for state in &mut states {
-            state.close(&mut meter, self.live, &context.times, self.listener);
+            state.close(&mut stats, self.live, &context.times, self.listener);
         }
         WorkerReport {
-            meter,
+            stats,
             clients: states.into_iter().map(report).collect(),
             cpu_ns,
             spun_ns,

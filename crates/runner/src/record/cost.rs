@@ -10,8 +10,8 @@ use syncline_record::{
 
 /// The store's own count of commits next to the clients' count.
 fn store_commits(counters: &[StoreCounter], acknowledged: u64) -> StoreCommits {
-    let found = counters.iter().find(|one| one.meaning.name() == "commits");
-    let (counted, source) = match found.map(|one| (one, &one.grown)) {
+    let counter = counters.iter().find(|one| one.meaning.name() == "commits");
+    let (counted, source) = match counter.map(|one| (one, &one.grown)) {
         None => (None, "the store does not count commits".to_owned()),
         Some((one, Ok(grown))) => (Some(*grown), one.name.clone()),
         Some((one, Err(why))) => (None, format!("{}: {why}", one.name)),

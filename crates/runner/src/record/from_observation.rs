@@ -29,8 +29,8 @@ pub struct ObservationInputs {
 }
 
 /// Builds the record.
-pub fn from_observation(seen: &Observation, given: &ObservationInputs) -> ObservationRecord {
-    let seconds = seen.span_ns as f64 / 1e9;
+pub fn from_observation(observation: &Observation, given: &ObservationInputs) -> ObservationRecord {
+    let seconds = observation.span_ns as f64 / 1e9;
     let a_second = |count: u64| Some(count as f64 / seconds);
     let by_counters = |value: Option<f64>, of: &str| match value {
         Some(value) => Counted::by(Some(value), format!("the store's own {of}")),
@@ -38,7 +38,7 @@ pub fn from_observation(seen: &Observation, given: &ObservationInputs) -> Observ
             "the store's {of} do not show it: see the counters, or nothing was written"
         )),
     };
-    let by_calls = |value: Option<f64>| match &seen.sync_calls {
+    let by_calls = |value: Option<f64>| match &observation.sync_calls {
         Ok(_) if value.is_none() => {
             Counted::unknown("no commit that wrote was counted, or no sync call")
         }
@@ -48,34 +48,39 @@ pub fn from_observation(seen: &Observation, given: &ObservationInputs) -> Observ
     ObservationRecord {
         identity: given.identity.clone(),
         body: ObservationBody {
-            target: store(&seen.last, given),
-            machine: Machine { host: given.host.clone(), ..machine_from(&seen.machine) },
-            device: device(&seen.device, given),
-            span_ns: seen.span_ns,
-            commits_per_s: finite(seen.commits().and_then(a_second)),
-            commits_hold_reads: Some(seen.commits_hold_reads()),
-            writing_commits_per_s: Some(writing(seen)),
-            commits_per_sync: by_counters(seen.commits_per_sync(), "counters of commits and syncs"),
-            commits_per_sync_call: by_calls(seen.commits_per_sync_call()),
-            sync_calls_per_s: by_calls(seen.sync_calls.as_ref().ok().copied().and_then(a_second)),
-            flushes_per_s: match seen.flushes {
+            target: store(&observation.last, given),
+            machine: Machine { host: given.host.clone(), ..machine_from(&observation.machine) },
+            device: device(&observation.device, given),
+            span_ns: observation.span_ns,
+            commits_per_s: finite(observation.commits().and_then(a_second)),
+            commits_hold_reads: Some(observation.commits_hold_reads()),
+            writing_commits_per_s: Some(writing(observation)),
+            commits_per_sync: by_counters(
+                observation.commits_per_sync(),
+                "counters of commits and syncs",
+            ),
+            commits_per_sync_call: by_calls(observation.commits_per_sync_call()),
+            sync_calls_per_s: by_calls(
+                observation.sync_calls.as_ref().ok().copied().and_then(a_second),
+            ),
+            flushes_per_s: match observation.flushes {
                 Some(flushes) => Counted::by(a_second(flushes), "the kernel, of the whole disk"),
-                None => Counted::unknown(no_flushes(seen)),
+                None => Counted::unknown(no_flushes(observation)),
             },
             log_bytes_per_commit: by_counters(
-                seen.log_bytes_per_commit(),
+                observation.log_bytes_per_commit(),
                 "counters of commits and log bytes",
             ),
-            sync_ns: match (seen.sync_ns(), untimed(seen)) {
+            sync_ns: match (observation.sync_ns(), untimed(observation)) {
                 (None, Some(why)) => Counted::unknown(why),
                 (value, _) => by_counters(value, "counters of syncs and their time"),
             },
-            own_commits: seen.own_commits,
+            own_commits: observation.own_commits,
             counters: match given.alias {
-                None => counter_figures(&seen.counters),
+                None => counter_figures(&observation.counters),
                 Some(_) => Vec::new(),
             },
-            intervals: seen.intervals.clone(),
+            intervals: observation.intervals.clone(),
             sync_line: SyncLine {
                 directory: match &given.alias {
                     None => given.sync_line.directory.clone(),
@@ -89,8 +94,8 @@ pub fn from_observation(seen: &Observation, given: &ObservationInputs) -> Observ
 }
 
 /// Why no flushes were counted.
-fn no_flushes(seen: &Observation) -> &'static str {
-    match (&seen.last.log_place, &seen.device) {
+fn no_flushes(observation: &Observation) -> &'static str {
+    match (&observation.last.log_place, &observation.device) {
         (LogLocation::Nowhere(_), _) => {
             "the directory of the log is unknown, so no disk was observed"
         }
@@ -100,16 +105,16 @@ fn no_flushes(seen: &Observation) -> &'static str {
 }
 
 /// Why the store does not time its syncs; `None` if it does.
-fn untimed(seen: &Observation) -> Option<String> {
-    let mut counters = seen.counters.iter();
+fn untimed(observation: &Observation) -> Option<String> {
+    let mut counters = observation.counters.iter();
     let times = counters.find(|counter| counter.meaning == Meaning::SyncTime)?;
     times.grown.as_ref().err().cloned()
 }
 
 /// Commits a second that may have written.
-fn writing(seen: &Observation) -> Counted {
-    let seconds = seen.span_ns as f64 / 1e9;
-    let source = match (seen.writing_commits(), seen.commits_hold_reads()) {
+fn writing(observation: &Observation) -> Counted {
+    let seconds = observation.span_ns as f64 / 1e9;
+    let source = match (observation.writing_commits(), observation.commits_hold_reads()) {
         (Some(_), true) => {
             "the smaller of its commits and of the transaction ids it assigned: read-only transactions take \
              none, but subtransactions and rolled-back transactions take one too"
@@ -118,7 +123,7 @@ fn writing(seen: &Observation) -> Counted {
         (None, true) => "the store does not report which of its commits wrote: see the counters",
         (None, false) => "the store does not count commits: see the counters",
     };
-    let commits = seen.writing_commits();
+    let commits = observation.writing_commits();
     Counted::by(commits.map(|commits| commits as f64 / seconds), source)
 }
 

@@ -317,7 +317,7 @@ fn checks(runs: &[runner::RunResult]) -> Vec<Check> {
     for check in runs.iter().flat_map(|run| &run.checks) {
         let (outcome, detail) = match &check.outcome {
             CheckOutcome::Held => ("held", None),
-            CheckOutcome::Violated(found) => ("violated", Some(found.clone())),
+            CheckOutcome::Violated(what) => ("violated", Some(what.clone())),
             CheckOutcome::NotApplicable(why) => ("not applicable", Some(why.clone())),
         };
         let one = Check { name: check.name.clone(), outcome: outcome.to_owned(), detail };

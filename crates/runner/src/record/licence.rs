@@ -23,8 +23,8 @@ const RESTRICTING: &[(&str, &str)] = &[
 /// The notice for a product, if its licences are known to restrict publishing.
 pub(super) fn licence_notice(product: &str) -> Option<Warning> {
     let product = product.to_lowercase();
-    let found = RESTRICTING.iter().find(|(part, _)| product.contains(part));
-    found.map(|(_, name)| Warning {
+    let entry = RESTRICTING.iter().find(|(part, _)| product.contains(part));
+    entry.map(|(_, name)| Warning {
         name: "licence".to_owned(),
         what: format!(
             "licences of {name} are known to forbid publishing benchmark figures without consent"

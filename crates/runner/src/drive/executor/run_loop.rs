@@ -167,8 +167,8 @@ impl<'t, F: Future<Output = ()>, P: Worker> Executor<'t, F, P> {
 }
 
 /// Runs a target's future outside its workers to its end, on the calling thread.
-pub fn ask<T>(asked: impl Future<Output = T>) -> T {
-    block_on(asked, &())
+pub fn ask<T>(future: impl Future<Output = T>) -> T {
+    block_on(future, &())
 }
 
 /// Runs one future to its end on the calling thread. The worker's own part receives the start and the end of

@@ -343,13 +343,13 @@ struct OwnWait {
 }
 
 struct Bell {
-    rung: Mutex<bool>,
+    woken: Mutex<bool>,
     changed: std::sync::Condvar,
 }
 
 impl std::task::Wake for Bell {
     fn wake(self: Arc<Self>) {
-        *self.rung.lock().unwrap() = true;
+        *self.woken.lock().unwrap() = true;
         self.changed.notify_all();
     }
 }
@@ -357,9 +357,9 @@ impl std::task::Wake for Bell {
 impl Worker for OwnWait {
     fn wait(&self, longest: Option<Duration>) {
         if longest.is_none() {
-            let rung = self.bell.rung.lock().unwrap();
-            let mut rung = self.bell.changed.wait_while(rung, |rung| !*rung).unwrap();
-            *rung = false;
+            let woken = self.bell.woken.lock().unwrap();
+            let mut woken = self.bell.changed.wait_while(woken, |woken| !*woken).unwrap();
+            *woken = false;
         }
     }
 
@@ -371,7 +371,7 @@ impl Worker for OwnWait {
 #[test]
 fn another_thread_ends_the_wait_by_the_parts_own_waker() {
     let part = OwnWait {
-        bell: Arc::new(Bell { rung: Mutex::new(false), changed: std::sync::Condvar::new() }),
+        bell: Arc::new(Bell { woken: Mutex::new(false), changed: std::sync::Condvar::new() }),
     };
     let (to, thread) = completer(3);
     let timers = Timers::default();
