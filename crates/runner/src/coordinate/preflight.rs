@@ -94,7 +94,7 @@ fn lacks<W: Workload>(
         let reason = limits.clients_max_reason;
         let reason = reason.map_or_else(String::new, |why| format!(": {why}"));
         return Some(format!(
-            "it takes at most {most} clients and --clients is {requested}{reason}"
+            "it takes at most {most} clients, but --clients is {requested}{reason}"
         ));
     }
     let loads = workload.loads().iter().any(|load| load.units > 0);
