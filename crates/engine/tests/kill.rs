@@ -43,8 +43,8 @@ fn main() -> ExitCode {
     let mut random = fastrand::Rng::new();
     let (mut acknowledged, mut unheard) = (0, 0);
     for round in 0..rounds {
-        let acknowledged = run_and_kill(&directory, Duration::from_millis(random.u64(1..80)));
-        let (heard, beyond) = compare(&directory, &acknowledged).unwrap_or_else(|error| {
+        let reported = run_and_kill(&directory, Duration::from_millis(random.u64(1..80)));
+        let (heard, beyond) = compare(&directory, &reported).unwrap_or_else(|error| {
             panic!("round {round}: the database cannot be opened: {error}");
         });
         acknowledged += heard;

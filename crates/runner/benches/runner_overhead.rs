@@ -1,7 +1,7 @@
-//! What the runner itself costs a transaction: an insert of one key into a store that does nothing,
-//! both histograms on. Run with `cargo bench -p syncline-runner`; `cargo test` runs it in miniature.
+//! The runner's own cost per transaction: an insert of one key into a store that does nothing, with both
+//! histograms. Run with `cargo bench -p syncline-runner`; `cargo test` runs it in miniature.
 
-#![allow(clippy::print_stdout, reason = "a bench shows what it measured")]
+#![allow(clippy::print_stdout, reason = "a bench prints its results")]
 
 #[path = "../src/coordinate/inserts.rs"]
 mod inserts;

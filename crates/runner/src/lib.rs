@@ -1,12 +1,12 @@
 //! Load generation and accounting: one target, one workload, one plan, one result.
 //!
-//! [`run`] lives the whole life of a store: refuse, create, load, connect, warm up, measure, drain,
-//! check, remove; or it takes and leaves rows that several runs share. The calling thread coordinates
-//! and samples; worker threads drive the clients, each of which is a future on its worker's own
-//! executor. [`repeat`] runs several cases in turns.
+//! [`run`] takes a store through all phases of a run: preflight check, create, load, connect, warm up,
+//! measure, drain, check, remove. It can also start from rows that several runs share and keep them. The
+//! calling thread coordinates and samples; worker threads drive the clients, each of which is a future on
+//! its worker's own executor. [`repeat`] runs several cases, interleaved if the caller wants that.
 //!
-//! Nothing is printed here, and no store or workload is known by name. What a store does is a result;
-//! an [`Error`] means that there is none. [`record`] makes the saved record of it.
+//! This crate prints nothing and knows no store or workload by name. Whatever a store does is a result; an
+//! [`Error`] means that there is no result. [`record`] turns a result into the saved run record.
 
 mod account;
 mod coordinate;
@@ -39,7 +39,7 @@ pub use drive::executor::ask;
 pub use drive::transaction_listener::{TransactionEvent, TransactionListener, TransactionOutcome};
 pub use error::Error;
 pub use plan::{Arrival, RunPlan};
-// What a result holds of the seam, for crates that show results and know no store.
+// Types of other crates that a result contains, for crates that show results and know no store.
 pub use account::warning::Warning;
 pub use syncline_contract::{
     Cause, Check, CheckOutcome, ClientModel, CommitPath, CommitPaths, CounterUnit, DryRunPlan,

@@ -1,4 +1,4 @@
-//! What a run shall be: how many clients, how long, how they arrive, what is measured beside.
+//! The plan of a run: the number of clients, the duration, the arrivals, and the extra measurements.
 
 use std::time::Duration;
 use syncline_profiler::ProfilerOptions;
@@ -8,12 +8,12 @@ use syncline_profiler::ProfilerOptions;
 pub enum Arrival {
     /// Closed loop: a client starts its next transaction when its last has ended.
     Closed,
-    /// Open loop at equal distances, over all clients together.
+    /// Open loop at equal intervals, over all clients together.
     Fixed {
         /// Arrivals a second.
         rate_per_s: f64,
     },
-    /// Open loop at exponentially distributed distances, over all clients together.
+    /// Open loop at exponentially distributed intervals, over all clients together.
     Poisson {
         /// Arrivals a second on average.
         rate_per_s: f64,
@@ -21,7 +21,7 @@ pub enum Arrival {
 }
 
 impl Arrival {
-    /// The word in options and records.
+    /// The name in options and records.
     pub fn word(self) -> &'static str {
         match self {
             Arrival::Closed => "closed",
@@ -30,7 +30,7 @@ impl Arrival {
         }
     }
 
-    /// Arrivals a second; none in a closed loop.
+    /// Arrivals a second; `None` in a closed loop.
     pub fn rate_per_s(self) -> Option<f64> {
         match self {
             Arrival::Closed => None,
@@ -39,75 +39,75 @@ impl Arrival {
     }
 }
 
-/// The plan of a run. At least one of `duration` and `transactions` is given; the first to be reached
-/// ends the run.
+/// The plan of a run. At least one of `duration` and `transactions` must be set; the run ends when it
+/// reaches the first of them.
 #[derive(Clone, Debug, PartialEq)]
-#[allow(clippy::struct_excessive_bools, reason = "each stands alone; none excludes another")]
+#[allow(clippy::struct_excessive_bools, reason = "the flags are independent of each other")]
 pub struct RunPlan {
-    /// How many clients.
+    /// The number of clients.
     pub clients: usize,
-    /// How many worker threads drive them; none lets the client model decide: a thread a client for
-    /// stores that block, else a thread a core, or fewer if the store works in this process, keeps a log, and
-    /// commits more with them in some slices before the warm-up.
+    /// The number of worker threads that drive the clients. With `None` the client model decides: one
+    /// thread per client for stores that block, else one thread per core. A store in this process that
+    /// keeps a log may get fewer, if it commits more with fewer in trial slices before the warm-up.
     pub workers: Option<usize>,
-    /// How long is measured, warm-up and drain apart.
+    /// The length of the measured span, without warm-up and drain.
     pub duration: Option<Duration>,
-    /// How many transactions are attempted and measured, exactly.
+    /// The exact number of transactions that are attempted and measured.
     pub transactions: Option<u64>,
-    /// How many of them each client attempts at most, so that all do the same; none lets who is faster do
-    /// more. Needs `transactions`, which is then this many times the clients.
+    /// The most transactions that each client attempts, so that all clients do the same amount; with
+    /// `None` faster clients do more. Requires `transactions`, which must be this number times the clients.
     pub transactions_each: Option<u64>,
-    /// How long the clients run before anything is measured.
+    /// How long the clients run before the measured span.
     pub warm_up: Duration,
-    /// How long transactions under way may take to end after the measured span; then they are
-    /// abandoned and counted as unfinished.
+    /// How long transactions under way may take to end after the measured span. After that the runner
+    /// abandons them and counts them as unfinished.
     pub drain: Duration,
     /// How transactions arrive.
     pub arrival: Arrival,
-    /// Whether the clients of a closed loop wait around their transactions as the workload says; false
-    /// leaves out keying and thinking.
+    /// Whether the clients of a closed loop keep the workload's keying and think times; false omits them.
     pub waits: bool,
-    /// In an open loop: how late a transaction may start; one that would be later is skipped and counted.
-    /// None starts all, however late.
+    /// In an open loop: how late a transaction may start. A later one is skipped and counted. `None`
+    /// starts all of them, however late.
     pub skip_after: Option<Duration>,
-    /// How often a conflicted transaction is tried again, with the same input.
+    /// How often a conflicted transaction is retried, with the same input.
     pub retries: u32,
-    /// How long after it was due a conflicted transaction is still tried again; none sets no limit.
+    /// How long after its due time a conflicted transaction is still retried; `None` sets no limit.
     pub retry_within: Option<Duration>,
     /// Equal seeds give equal clients and equal arrivals.
     pub seed: u64,
-    /// The processors that workers are pinned to, in turn; empty pins none.
+    /// The processors that workers are pinned to, in turn; empty pins no worker.
     pub pin: Vec<usize>,
-    /// Whether loaded rows are taken from an earlier run, if one has left them, and left for the next.
+    /// Whether the run starts from rows that an earlier run has kept, if there are any, and keeps its rows
+    /// for the next run.
     pub reuse: bool,
-    /// With `reuse`: what the rows that are there already must have been made from, as [`crate::loaded_as`]
-    /// says it; the run loads its own beside them. None loads only where nothing is.
+    /// With `reuse`: the source of the rows that must exist already, as [`crate::loaded_as`] returns it;
+    /// the run loads its own rows in addition. `None` loads rows only into an empty store.
     pub adds_to: Option<String>,
-    /// With `reuse`: whether a workload that leaves other rows than it found may start from kept ones, so
-    /// that no later run can; else it is refused.
+    /// With `reuse`: whether a workload that inserts or deletes rows may start from kept rows. No later
+    /// run can start from them then. If false, such a run is refused.
     pub spends_rows: bool,
-    /// Whether statements that do not wait for one another's answers travel together; false sends one a
-    /// round trip, none leaves it to the workload.
+    /// Whether statements that do not depend on each other's answers share a round trip. False sends one
+    /// statement per round trip; `None` leaves it to the workload.
     pub pipeline: Option<bool>,
-    /// Whether each transaction has a connection of its own, made before it starts.
+    /// Whether each transaction has its own connection, opened before the transaction starts.
     pub connects_each: bool,
-    /// Whether a transaction whose statement is refused is counted as failed and the run goes on; else it
-    /// ends the run.
+    /// Whether the run counts a transaction with a refused statement as failed and continues; if false,
+    /// the first such transaction ends the run.
     pub goes_on_after_errors: bool,
-    /// Whether each operation is timed too; costs two clock reads an operation.
+    /// Whether each operation is timed too; this costs two clock reads per operation.
     pub operations: bool,
-    /// How closely the store's process is looked at, for the cost by module; none does not look.
+    /// The profiler options for the cost by module; `None` runs without the profiler.
     pub meter: Option<ProfilerOptions>,
-    /// Whether slices of time with the meter and without it stand before the measured span, which say what
-    /// looking costs.
+    /// Whether the run measures the profiler's overhead before the measured span, in slices with and
+    /// without the profiler.
     pub unmetered_beside: bool,
     /// The length of an interval of `RunResult::intervals`.
     pub interval: Duration,
-    /// What the laboratory itself costs a transaction, in nanoseconds of processor time, as
-    /// `calibrate` measured it; none if it was not measured.
+    /// The laboratory's own cost of a transaction in nanoseconds of processor time, as `calibrate` measured
+    /// it; `None` if it was not measured.
     pub laboratory_cpu_ns: Option<f64>,
-    /// The best rate of syncs that the probe reached in the log directory (`line_max`); none if it was
-    /// not probed.
+    /// The best sync rate that the probe reached in the log directory (`line_max`); `None` if the directory
+    /// was not probed.
     pub line_max_per_s: Option<f64>,
 }
 

@@ -1,4 +1,4 @@
-//! Figures a commit, each with its source or the reason why there is none.
+//! Figures per commit, each with its source or the reason why it is unknown.
 
 #![allow(clippy::unwrap_used, reason = "a test may fail by an unwrap anywhere")]
 
@@ -31,7 +31,7 @@ fn all(per_commit: &PerCommit) -> [&Counted; 9] {
     ]
 }
 
-fn said(result: &RunResult) -> bool {
+fn have_sources(result: &RunResult) -> bool {
     let figures = all(&result.per_commit);
     figures.iter().all(|figure| {
         let sane = figure.value.is_none_or(|value| value.is_finite() && value >= 0.0);
@@ -40,9 +40,9 @@ fn said(result: &RunResult) -> bool {
 }
 
 #[test]
-fn a_library_store_has_its_figures_and_the_log_that_is_nowhere_has_reasons() {
+fn a_library_store_without_a_log_has_figures_and_reasons_for_the_missing_ones() {
     let result = of_process(StoreProcess::InProcess);
-    assert!(said(&result), "{:?}", result.per_commit);
+    assert!(have_sources(&result), "{:?}", result.per_commit);
     let per_commit = &result.per_commit;
     assert!(per_commit.client_cpu_ns.value.is_some_and(|ns| ns > 0.0));
     assert!(per_commit.target_cpu_ns.value.is_some());
@@ -54,19 +54,19 @@ fn a_library_store_has_its_figures_and_the_log_that_is_nowhere_has_reasons() {
 }
 
 #[test]
-fn another_process_is_looked_at_and_not_this_one() {
+fn figures_come_from_another_process_and_not_from_this_one() {
     let mut command = Command::new("cat");
     let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
-    // It has answered once, so it has started and sleeps until its input ends.
+    // After its first answer the process has started, and sleeps until its input ends.
     let mut answer = [0; 1];
     child.stdin.as_mut().unwrap().write_all(b"a").unwrap();
     child.stdout.as_mut().unwrap().read_exact(&mut answer).unwrap();
     let result = of_process(StoreProcess::Other(child.id()));
     drop(child.stdin.take());
     child.wait().unwrap();
-    assert!(said(&result), "{:?}", result.per_commit);
+    assert!(have_sources(&result), "{:?}", result.per_commit);
     let per_commit = &result.per_commit;
-    // It slept: what this process did meanwhile is not charged to it.
+    // It slept, and the work of this process must not be charged to it.
     assert_eq!(per_commit.target_cpu_ns.value, Some(0.0));
     assert_eq!(per_commit.page_faults.value, Some(0.0));
     assert!(per_commit.system_calls.value.is_none_or(|calls| calls <= 0.01));
@@ -74,9 +74,9 @@ fn another_process_is_looked_at_and_not_this_one() {
 }
 
 #[test]
-fn a_store_elsewhere_has_reasons_and_no_zeros() {
+fn a_remote_store_has_reasons_and_no_zeros() {
     let result = of_process(StoreProcess::REMOTE);
-    assert!(said(&result), "{:?}", result.per_commit);
+    assert!(have_sources(&result), "{:?}", result.per_commit);
     let per_commit = &result.per_commit;
     let unknown = [
         &per_commit.syncs,

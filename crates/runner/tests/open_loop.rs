@@ -1,4 +1,4 @@
-//! Open loop: arrivals come by their schedule whatever the store does.
+//! Open loop: arrivals follow their schedule whatever the store does.
 
 #![allow(clippy::unwrap_used, reason = "a test may fail by an unwrap anywhere")]
 
@@ -26,15 +26,15 @@ fn a_closed_loop_has_no_arrivals() {
 }
 
 #[test]
-fn overload_is_measured_in_the_response_time_and_not_in_the_service_time() {
-    // One thread that needs 0.4 ms a transaction can do 2,500/s at best; 5,000/s are offered.
+fn overload_shows_in_the_response_time_and_not_in_the_service_time() {
+    // One thread that needs 0.4 ms per transaction can do 2,500/s at best; 5,000/s are offered.
     let store = Store::always(Answer::Busy(400_000)).blocking();
     let mut plan = open(1, 400, Arrival::Fixed { rate_per_s: 5_000.0 });
     plan.workers = None;
     let result = go(&store, &plan).unwrap();
     let arrivals = result.arrivals.unwrap();
     assert_eq!(result.stopped_by, StopReason::Duration);
-    assert_eq!(arrivals.offered, 2_000, "none is ever skipped");
+    assert_eq!(arrivals.offered, 2_000, "an arrival was skipped");
     assert!(balanced(&result), "{arrivals:?}");
     assert!(arrivals.abandoned >= 900, "{arrivals:?}");
     assert!(arrivals.late * 10 >= arrivals.started * 9, "{arrivals:?}");
@@ -47,7 +47,7 @@ fn overload_is_measured_in_the_response_time_and_not_in_the_service_time() {
 }
 
 #[test]
-fn a_store_with_room_starts_every_arrival() {
+fn a_store_with_spare_capacity_starts_every_arrival() {
     let store = Store::always(Answer::ByTicket);
     let result = go(&store, &open(32, 300, Arrival::Fixed { rate_per_s: 1_000.0 })).unwrap();
     let arrivals = result.arrivals.unwrap();
@@ -66,14 +66,14 @@ fn poisson_arrivals_are_equal_for_equal_seeds() {
     };
     let mut counts: Vec<u64> = (0..4).map(offered).collect();
     assert_eq!(offered(0), counts[0]);
-    // A thousand on average, and 32 of spread.
+    // A thousand on average, with a standard deviation of 32.
     assert!(counts.iter().all(|count| (800..1_200).contains(count)), "{counts:?}");
     counts.dedup();
-    assert!(counts.len() > 1, "other seeds give other arrivals");
+    assert!(counts.len() > 1, "different seeds gave the same arrivals");
 }
 
 #[test]
-fn the_schedule_begins_anew_after_the_warm_up() {
+fn the_schedule_restarts_after_the_warm_up() {
     // Overloaded in the warm-up too: its backlog is not carried over.
     let store = Store::always(Answer::Busy(2_000_000)).blocking();
     let mut plan = open(1, 100, Arrival::Fixed { rate_per_s: 5_000.0 });
@@ -98,7 +98,7 @@ fn a_count_ends_an_open_loop_without_waiting_for_further_arrivals() {
 }
 
 #[test]
-fn a_run_in_which_nothing_was_due_says_so() {
+fn a_run_without_arrivals_has_a_warning() {
     let store = Store::always(Answer::Committed);
     let result = go(&store, &open(1, 40, Arrival::Fixed { rate_per_s: 5.0 })).unwrap();
     assert!(!result.warnings.contains(&Warning::NothingAttempted));
@@ -109,7 +109,7 @@ fn a_run_in_which_nothing_was_due_says_so() {
     assert!(result.warnings.contains(&Warning::NothingAttempted));
 }
 
-/// Arrivals offered are those of one schedule, however many workers share it.
+/// The offered arrivals are those of one schedule, whatever the number of workers that share it.
 #[test]
 fn poisson_arrivals_do_not_depend_on_the_number_of_workers() {
     let offered = |workers| {
@@ -125,8 +125,8 @@ fn poisson_arrivals_do_not_depend_on_the_number_of_workers() {
 }
 
 #[test]
-fn a_span_by_duration_lasts_until_its_deadline_though_no_arrival_is_left() {
-    // Arrivals at 0, 200 and 400 ms; the next would be behind the deadline, so that all clients leave.
+fn a_span_by_duration_lasts_until_its_deadline_although_no_arrival_is_left() {
+    // Arrivals at 0, 200 and 400 ms; the next would be after the deadline, so all clients leave.
     let store = Store::always(Answer::Committed);
     let plan = open(2, 580, Arrival::Fixed { rate_per_s: 5.0 });
     let result = go(&store, &plan).unwrap();

@@ -1,4 +1,4 @@
-//! Outcomes: every transaction has one, they sum, and the client is told each exactly once.
+//! Outcomes: every transaction has one, their sums hold, and the client learns each ending exactly once.
 
 #![allow(clippy::unwrap_used, reason = "a test may fail by an unwrap anywhere")]
 
@@ -44,7 +44,7 @@ fn a_run_by_count_attempts_exactly_that_many() {
 }
 
 #[test]
-fn warm_up_transactions_are_told_their_ending_and_counted_nowhere() {
+fn warm_up_transactions_have_an_ending_and_are_counted_nowhere() {
     let store = Store::always(Answer::ByTicket);
     let mut plan = counted(5, 200);
     plan.warm_up = Duration::from_millis(50);
@@ -61,7 +61,7 @@ fn a_run_by_time_ends_by_time_and_its_sums_hold() {
     assert_eq!(result.stopped_by, StopReason::Duration);
     assert_eq!(result.measured_ns, 200_000_000);
     assert_eq!(result.outcomes.attempted, sum(&result));
-    assert_eq!(result.outcomes.unfinished, 0, "the drain let everyone end");
+    assert_eq!(result.outcomes.unfinished, 0, "the drain ended before the transactions");
     assert!(result.outcomes.committed >= 100);
     assert_eq!(result.commits_in_span + result.commits_late, result.outcomes.committed);
     let rate = result.commits_in_span as f64 / 0.2;
@@ -70,7 +70,7 @@ fn a_run_by_time_ends_by_time_and_its_sums_hold() {
 }
 
 #[test]
-fn conflicts_are_counted_by_cause_when_nobody_retries() {
+fn conflicts_without_retries_are_counted_by_cause() {
     let store = Store::new(|key, _| match key % 4 {
         0 => Answer::Conflict(Cause::Deadlock),
         1 => Answer::Conflict(Cause::Locked),
@@ -85,7 +85,7 @@ fn conflicts_are_counted_by_cause_when_nobody_retries() {
 }
 
 #[test]
-fn a_retry_repeats_the_drawn_input_and_latency_spans_it() {
+fn a_retry_repeats_the_same_input_and_counts_in_the_latency() {
     // Each key conflicts twice; the third try takes a millisecond.
     let store = Store::new(|_, tries| match tries {
         1 | 2 => Answer::Conflict(Cause::Serialization),
@@ -128,7 +128,7 @@ fn the_workloads_own_aborts_are_not_errors() {
 }
 
 #[test]
-fn what_never_ends_is_unfinished_after_the_drain() {
+fn transactions_that_never_end_are_unfinished_after_the_drain() {
     // Each client's third key never ends.
     let store = Store::new(|key, _| match key % (1 << 32) {
         2 => Answer::Never,
@@ -142,7 +142,7 @@ fn what_never_ends_is_unfinished_after_the_drain() {
     assert!(held(&result), "{:?}", result.checks);
     assert!(result.warnings.contains(&Warning::Unfinished { count: 9 }));
     assert_eq!((store.removed(), store.book.sessions_open.load(Ordering::SeqCst)), (1, 0));
-    // The same where only a count would end the run.
+    // The same in a run by count.
     let mut plan = counted(9, 27);
     plan.drain = Duration::from_millis(30);
     let store = Store::new(|key, _| match key % (1 << 32) {
@@ -177,19 +177,21 @@ fn a_failed_statement_ends_the_run_and_is_named() {
 }
 
 #[test]
-fn every_failure_that_makes_going_on_senseless_ends_the_run() {
+fn every_fatal_failure_ends_the_run() {
     for kind in FailureKind::ALL.into_iter().filter(|kind| kind.stops_run()) {
         let store = Store::new(move |key, _| match key {
             5 => Answer::Fails(kind),
             _ => Answer::Committed,
         });
         let result = go(&store, &plan(1, 60_000)).unwrap();
-        assert!(matches!(result.stopped_by, StopReason::Failure { kind: met, .. } if met == kind));
+        assert!(
+            matches!(result.stopped_by, StopReason::Failure { kind: found, .. } if found == kind)
+        );
     }
 }
 
 #[test]
-fn a_lost_connection_is_made_again_and_its_outcome_may_be_unknown() {
+fn a_lost_connection_is_reopened_and_its_outcome_may_be_unknown() {
     let store = Store::new(|key, _| match key % 100 {
         7 => Answer::Fails(FailureKind::Connection),
         13 => Answer::Unknown,
@@ -204,10 +206,10 @@ fn a_lost_connection_is_made_again_and_its_outcome_may_be_unknown() {
     assert_eq!(sum(&result), 200);
     assert!(held(&result), "{:?}", result.checks);
     let count = result.reconnects;
-    // B.Smaller: what the store said is not dropped.
+    // B.Smaller: the store's message is kept.
     let why = result.first_lost.clone();
-    let said = why.as_deref().unwrap();
-    assert!(said.contains("does not fit") || said == "the line went dead", "{said}");
+    let message = why.as_deref().unwrap();
+    assert!(message.contains("does not fit") || message == "the connection broke", "{message}");
     let warning = Warning::Reconnected { count, why };
     assert!(
         warning
@@ -218,7 +220,7 @@ fn a_lost_connection_is_made_again_and_its_outcome_may_be_unknown() {
 }
 
 #[test]
-fn operations_are_timed_only_where_asked() {
+fn operations_are_timed_only_if_the_plan_requests_it() {
     let mut plan = counted(2, 100);
     let result = go(&Store::always(Answer::Committed), &plan).unwrap();
     assert!(result.operations.is_empty());
@@ -232,27 +234,27 @@ fn operations_are_timed_only_where_asked() {
 }
 
 #[test]
-fn statements_travel_together_as_the_plan_says_or_else_the_workload() {
+fn the_plan_or_else_the_workload_decides_if_statements_share_a_round_trip() {
     let mut store = Store::always(Answer::Committed);
     let mut plan = counted(1, 10);
     plan.operations = true;
-    let travelled = |store: &Store, asked| {
-        let plan = RunPlan { pipeline: asked, ..plan.clone() };
+    let pipelined = |store: &Store, requested| {
+        let plan = RunPlan { pipeline: requested, ..plan.clone() };
         let result = go(store, &plan)?;
         assert_eq!(result.head.plan.pipeline, Some(result.operations[0].pipelined));
         Ok::<_, Error>(result.operations[0].pipelined)
     };
-    assert!(!travelled(&store, None).unwrap(), "a store of calls");
-    let refused = travelled(&store, Some(true)).unwrap_err().to_string();
+    assert!(!pipelined(&store, None).unwrap(), "this store takes one call at a time");
+    let refused = pipelined(&store, Some(true)).unwrap_err().to_string();
     assert!(refused.contains("--pipeline yes"), "{refused}");
     store.can.pipelines = true;
-    assert!(travelled(&store, None).unwrap(), "the workload says so");
-    assert!(!travelled(&store, Some(false)).unwrap());
-    assert!(travelled(&store, Some(true)).unwrap());
+    assert!(pipelined(&store, None).unwrap(), "the workload pipelines by default");
+    assert!(!pipelined(&store, Some(false)).unwrap());
+    assert!(pipelined(&store, Some(true)).unwrap());
 }
 
 #[test]
-fn a_refused_statement_fails_its_transaction_alone_where_the_plan_says_so() {
+fn a_refused_statement_fails_only_its_transaction_if_the_plan_allows_it() {
     let store = Store::new(|key, _| match key % 10 {
         3 => Answer::Fails(FailureKind::Statement),
         _ => Answer::Committed,
@@ -262,16 +264,16 @@ fn a_refused_statement_fails_its_transaction_alone_where_the_plan_says_so() {
     assert_eq!(result.stopped_by, StopReason::Transactions);
     let failed = result.outcomes.failed[FailureKind::Statement as usize];
     assert_eq!((failed, result.outcomes.committed), (20, 180));
-    assert_eq!(result.reconnects, 0, "the session goes on");
+    assert_eq!(result.reconnects, 0, "the session was not kept");
     assert!(held(&result), "{:?}", result.checks);
-    // A full disk ends it all the same.
+    // A full disk still ends the run.
     let full = Store::always(Answer::Fails(FailureKind::DiskFull));
     let result = go(&full, &plan).unwrap();
     assert!(matches!(result.stopped_by, StopReason::Failure { .. }));
 }
 
 #[test]
-fn each_transaction_may_have_a_connection_of_its_own() {
+fn each_transaction_may_have_its_own_connection() {
     let store = Store::always(Answer::Committed);
     let connections = || store.book.sessions.load(Ordering::SeqCst);
     let kept = go(&store, &counted(2, 100)).unwrap();
@@ -281,5 +283,5 @@ fn each_transaction_may_have_a_connection_of_its_own() {
     assert_eq!(result.outcomes.committed, kept.outcomes.committed);
     let more = connections() - before;
     assert!((100..=110).contains(&more), "{more} connections for 100 transactions");
-    assert_eq!(result.reconnects, 0, "none was lost");
+    assert_eq!(result.reconnects, 0, "a connection was lost");
 }

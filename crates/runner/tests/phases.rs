@@ -1,4 +1,4 @@
-//! Phases: what is refused, what is removed, how a run is stopped, what is told.
+//! Phases: refusals, removal, stopping, and events.
 
 #![allow(clippy::unwrap_used, reason = "a test may fail by an unwrap anywhere")]
 
@@ -17,7 +17,7 @@ use syncline_runner::{
 use syncline_testkit::{Answer, Keys, Store};
 
 #[test]
-fn a_plan_that_makes_no_sense_is_refused_before_the_store_is_touched() {
+fn an_invalid_plan_is_refused_before_the_store_is_touched() {
     let refused = |change: fn(&mut RunPlan), word: &str| {
         let store = Store::always(Answer::Committed);
         let mut plan = plan(2, 50);
@@ -38,7 +38,7 @@ fn a_plan_that_makes_no_sense_is_refused_before_the_store_is_touched() {
 }
 
 #[test]
-fn what_a_store_cannot_do_is_refused_before_it_is_touched() {
+fn a_run_that_the_store_cannot_do_is_refused_before_the_store_is_touched() {
     let refused = |change: fn(&mut Store), plan: &RunPlan, rows: u64, word: &str| {
         let mut store = Store::always(Answer::Committed);
         change(&mut store);
@@ -59,16 +59,16 @@ fn what_a_store_cannot_do_is_refused_before_it_is_touched() {
 }
 
 #[test]
-fn a_store_that_refuses_when_it_is_met_is_not_touched() {
+fn a_store_that_fails_the_preflight_check_is_not_touched() {
     let store = Store::broken("meet");
     let error = go(&store, &counted(1, 10)).unwrap_err();
-    assert!(error.to_string().contains("asked what it is"), "{error}");
+    assert!(error.to_string().contains("while the preflight check ran"), "{error}");
     let created = store.book.created.load(Ordering::Relaxed);
     assert_eq!((created, store.removed()), (0, 0));
 }
 
 #[test]
-fn a_store_that_blocks_gets_a_thread_a_client() {
+fn a_blocking_store_gets_one_thread_per_client() {
     let store = Store::always(Answer::Busy(1_000)).blocking();
     let mut plan = counted(6, 600);
     plan.workers = None;
@@ -94,8 +94,7 @@ fn the_store_is_removed_whatever_fails() {
 #[test]
 fn a_panic_of_the_observer_ends_the_workers_and_removes_the_store() {
     let store = Store::always(Answer::ByTicket);
-    let watcher =
-        EventRecorder::new(|event| assert_ne!(event, "interval", "the observer fell over"));
+    let watcher = EventRecorder::new(|event| assert_ne!(event, "interval", "the observer panics"));
     let panicked = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
         let stop = AtomicBool::new(false);
         run(&store, &Keys::new(&store), &plan(3, 600_000), &stop, &watcher)
@@ -113,14 +112,14 @@ fn a_store_that_cannot_be_removed_keeps_its_result_with_a_warning() {
 }
 
 #[test]
-fn a_panic_of_one_worker_ends_the_run_with_its_words() {
+fn a_panic_of_one_worker_ends_the_run_with_its_message() {
     let store = Store::new(|key, _| match key {
         20 => Answer::Panics,
         _ => Answer::ByTicket,
     });
     let error = go(&store, &plan(4, 60_000)).unwrap_err();
     assert!(matches!(error, Error::Panicked { .. }), "{error:?}");
-    assert!(error.to_string().contains("fell over at key 20"), "{error}");
+    assert!(error.to_string().contains("the store panicked at key 20"), "{error}");
     assert_eq!(store.removed(), 1);
 }
 
@@ -142,7 +141,7 @@ fn a_stop_ends_the_run_with_what_was_measured() {
 }
 
 #[test]
-fn a_stop_wakes_those_who_wait_for_an_arrival() {
+fn a_stop_wakes_clients_that_wait_for_an_arrival() {
     let store = Store::always(Answer::Committed);
     let stop = AtomicBool::new(false);
     let watcher = EventRecorder::new(|event| {
@@ -187,23 +186,23 @@ fn rows_are_loaded_once_each_before_the_clients_start() {
     let loaded = store.book.loaded.lock().unwrap();
     assert_eq!(loaded.len(), 12_345);
     assert!(loaded.values().all(|times| *times == 1));
-    assert!(watcher.seen().contains(&"loading 12345/12345".to_owned()));
+    assert!(watcher.events().contains(&"loading 12345/12345".to_owned()));
 }
 
 #[test]
-fn phases_are_told_in_order() {
+fn events_follow_the_order_of_the_phases() {
     let store = Store::always(Answer::Committed);
     let watcher = EventRecorder::new(|_| ());
     let mut plan = plan(2, 50);
     plan.warm_up = Duration::from_millis(20);
     let stop = AtomicBool::new(false);
     let result = run(&store, &Keys::new(&store), &plan, &stop, &watcher).unwrap();
-    let mut seen = watcher.seen();
-    let intervals = seen.iter().filter(|event| *event == "interval").count();
+    let mut events = watcher.events();
+    let intervals = events.iter().filter(|event| *event == "interval").count();
     assert_eq!(intervals, result.intervals.len());
-    seen.retain(|event| event != "interval" && event != "draining");
+    events.retain(|event| event != "interval" && event != "draining");
     assert_eq!(
-        seen,
+        events,
         [
             "creating",
             "started scripted",
@@ -218,7 +217,7 @@ fn phases_are_told_in_order() {
 }
 
 #[test]
-fn intervals_follow_one_another_and_hold_the_commits() {
+fn intervals_are_contiguous_and_include_the_commits() {
     let store = Store::always(Answer::ByTicket);
     let mut plan = plan(10, 200);
     plan.warm_up = Duration::from_millis(20);
@@ -238,13 +237,13 @@ fn intervals_follow_one_another_and_hold_the_commits() {
         assert_eq!(interval.response_max_ns, interval.service_max_ns);
     }
     let in_intervals: u64 = result.intervals.iter().map(|interval| interval.committed).sum();
-    // They differ by what was under way at the two ends: at most a transaction a client each.
+    // They differ by the transactions under way at the two ends: at most one per client at each.
     let difference = in_intervals.abs_diff(result.outcomes.committed);
     assert!(in_intervals > 0 && difference <= result.outcomes.committed / 2 + 20);
 }
 
 #[test]
-fn a_run_without_warm_up_is_metered_from_the_gate_on() {
+fn a_run_without_warm_up_is_profiled_from_the_gate_on() {
     const READS: u64 = 8;
     let store = Store::new(|_, _| {
         let mut zero = std::fs::File::open("/dev/zero").unwrap();
@@ -285,13 +284,13 @@ fn a_store_that_keeps_nothing_has_no_checks_to_apply() {
 }
 
 #[test]
-fn the_starved_are_named() {
-    // Client 1 conflicts for ever.
+fn starved_clients_are_listed() {
+    // Client 1 always conflicts.
     let store = Store::new(|key, _| match key >> 32 {
         1 => Answer::Conflict(syncline_runner::Cause::Locked),
         _ => Answer::Committed,
     });
-    // On one worker, where all take equal turns.
+    // On one worker all clients take equal turns.
     let mut plan = counted(3, 3_000);
     plan.workers = Some(1);
     let result = go(&store, &plan).unwrap();
@@ -302,7 +301,7 @@ fn the_starved_are_named() {
 }
 
 #[test]
-fn a_worker_can_be_pinned_and_a_processor_that_is_not_there_is_refused() {
+fn a_worker_can_be_pinned_and_a_missing_processor_is_refused() {
     let mut plan = counted(2, 100);
     plan.pin = vec![0];
     assert_eq!(go(&Store::always(Answer::Committed), &plan).unwrap().outcomes.committed, 100);
@@ -314,10 +313,10 @@ fn a_worker_can_be_pinned_and_a_processor_that_is_not_there_is_refused() {
 }
 
 #[test]
-fn no_client_is_connected_twice_and_passes_are_told() {
+fn no_client_is_connected_twice_and_passes_are_reported() {
     let store = Store::always(Answer::ByPass);
     let mut plan = counted(50, 5_000);
-    // Each its own: where a thread starts late, the clients of the other would have done all.
+    // A budget per client: if one thread starts late, the clients of the other would do everything.
     plan.transactions_each = Some(100);
     let result = go(&store, &plan).unwrap();
     assert_eq!(result.outcomes.committed, 5_000);
@@ -331,7 +330,7 @@ fn no_client_is_connected_twice_and_passes_are_told() {
 }
 
 #[test]
-fn clients_of_a_closed_loop_wait_and_their_times_leave_the_waiting_out() {
+fn clients_of_a_closed_loop_wait_and_their_latencies_exclude_the_waits() {
     let store = Store::always(Answer::Committed);
     let mut workload = Keys::new(&store);
     let ms = 1_000_000;
@@ -340,13 +339,13 @@ fn clients_of_a_closed_loop_wait_and_their_times_leave_the_waiting_out() {
     let committed = result.outcomes.committed;
     // Two clients, 200 ms, a cycle of at least 25 ms; a busy machine makes fewer, never more.
     assert!((1..=16).contains(&committed), "{committed}");
-    // Item 4: the wait that the end cuts short is time of the clients, too.
+    // Item 4: a wait that the end of the run interrupts is client time, too.
     let time = result.client_time;
     let sum = time.in_transactions + time.between;
     assert!((0.98..=1.02).contains(&sum), "{time:?}");
     let response = result.transactions[0].response_ns.as_ref().unwrap();
-    assert!(response.p50 < 10 * ms, "the keying is no part of it: {response:?}");
-    // An open loop has its own schedule, and waits for nobody's keying.
+    assert!(response.p50 < 10 * ms, "the response time includes the keying: {response:?}");
+    // An open loop has its own schedule and ignores keying times.
     let mut open = plan(2, 200);
     open.arrival = Arrival::Fixed { rate_per_s: 500.0 };
     let result = run(&store, &workload, &open, &AtomicBool::new(false), &()).unwrap();
@@ -354,7 +353,7 @@ fn clients_of_a_closed_loop_wait_and_their_times_leave_the_waiting_out() {
 }
 
 #[test]
-fn response_bounds_are_judged_and_own_figures_told() {
+fn response_bounds_are_judged_and_own_figures_reported() {
     let store = Store::always(Answer::Committed);
     let mut workload = Keys::new(&store);
     let within = |within_ns| ResponseBound { transaction: 0, percent: 90, within_ns };
@@ -372,7 +371,7 @@ fn response_bounds_are_judged_and_own_figures_told() {
 
 // B.F14
 #[test]
-fn a_store_that_takes_no_writes_is_refused_before_anything_is_made() {
+fn a_store_that_takes_no_writes_is_refused_before_anything_is_created() {
     let mut store = Store::always(Answer::Committed);
     store.takes_no_writes = Some("it follows another server".to_owned());
     let error = go(&store, &plan(1, 100)).unwrap_err();
@@ -382,7 +381,7 @@ fn a_store_that_takes_no_writes_is_refused_before_anything_is_made() {
 
 // B.F6
 #[test]
-fn a_stop_in_the_drain_ends_it_however_long_it_was_to_be() {
+fn a_stop_in_the_drain_ends_it_whatever_its_planned_length() {
     let store = Store::always(Answer::Never);
     let stop = AtomicBool::new(false);
     let watcher = EventRecorder::new(|event| {
@@ -398,8 +397,8 @@ fn a_stop_in_the_drain_ends_it_however_long_it_was_to_be() {
 
 // B.F6
 #[test]
-fn one_stop_ends_a_load_that_the_store_never_answers_and_names_what_it_waits_for() {
-    /// A load that hangs is found by this.
+fn one_stop_ends_a_load_that_the_store_never_answers_and_reports_the_wait() {
+    /// A load that takes longer than this hangs.
     const HANGS_AFTER: Duration = Duration::from_mins(1);
     for broken in [None, Some("remove")] {
         let (sender, ended) = std::sync::mpsc::channel();
@@ -425,9 +424,9 @@ fn one_stop_ends_a_load_that_the_store_never_answers_and_names_what_it_waits_for
         });
         let (stopped, sentence, removed) = ended.recv_timeout(HANGS_AFTER).unwrap();
         assert!(stopped, "{sentence}");
-        assert!(sentence.contains("a load waits for ever"), "{sentence}");
+        assert!(sentence.contains("a load waits forever"), "{sentence}");
         assert_eq!(removed, 1);
-        let left = "was not removed: remove does not work today; remove it by hand";
+        let left = "were not removed: remove does not work today; remove them by hand";
         assert_eq!(sentence.contains(left), broken.is_some(), "{sentence}");
     }
 }

@@ -1,4 +1,5 @@
-//! The rate of real runs: what ends after the deadline is in no figure that is divided by the time asked for.
+//! The rate of real runs: transactions that end after the deadline are in no figure that is divided by the
+//! planned time.
 
 #![allow(clippy::unwrap_used, reason = "a test may fail by an unwrap anywhere")]
 
@@ -11,7 +12,7 @@ use syncline_instrument::clock;
 use syncline_runner::{Arrival, RunPlan, RunResult, Warning, run};
 use syncline_testkit::{Answer, Keys, Store};
 
-/// A run whose every commit is answered when the span is over.
+/// A run in which every commit is answered after the span.
 fn answered_late(plan: &RunPlan) -> RunResult {
     let over = Arc::new(AtomicBool::new(false));
     let waits = over.clone();
@@ -41,7 +42,7 @@ fn commits_after_the_deadline_are_in_no_rate() {
         assert!(result.outcomes.committed > 0, "{:?}", result.outcomes);
         assert!(
             result.throughput_per_s.abs() < f64::EPSILON,
-            "{} commits ended after the deadline, and the rate is {}",
+            "{} commits ended after the deadline, but the rate is {}",
             result.outcomes.committed,
             result.throughput_per_s
         );
@@ -54,9 +55,9 @@ fn commits_after_the_deadline_are_in_no_rate() {
     }
 }
 
-/// f01: the same, with what the result says of it.
+/// f01: the same, as the result reports it.
 #[test]
-fn commits_that_are_in_no_rate_are_told() {
+fn commits_that_are_in_no_rate_are_reported() {
     let plan = RunPlan { workers: None, ..plan(2, 40) };
     let result = answered_late(&plan);
     let of = result.outcomes.committed;
@@ -67,7 +68,7 @@ fn commits_that_are_in_no_rate_are_told() {
 }
 
 #[test]
-fn a_rate_by_count_is_the_budget_by_the_time_to_its_last_end() {
+fn a_rate_by_count_is_the_budget_over_the_time_to_its_last_end() {
     let store = Store::always(Answer::ByTicket);
     let result = support::go(&store, &support::counted(4, 500)).unwrap();
     assert_eq!((result.commits_in_span, result.commits_late), (500, 0));

@@ -1,4 +1,4 @@
-//! Repetition: the order of runs, and what may be said of them.
+//! Repetition: the order of runs, and their comparison.
 
 #![allow(clippy::unwrap_used, reason = "a test may fail by an unwrap anywhere")]
 
@@ -21,7 +21,7 @@ fn case<'c>(name: &str, workload: &'c Keys, busy_ns: u64) -> Case<'c, Store, Key
 }
 
 #[test]
-fn cases_take_turns_and_a_broken_one_does_not_stop_the_others() {
+fn cases_are_interleaved_and_a_broken_one_does_not_stop_the_others() {
     let some = Store::always(Answer::Committed);
     let mut workload = Keys::new(&some);
     workload.abort_every = None;
@@ -34,10 +34,10 @@ fn cases_take_turns_and_a_broken_one_does_not_stop_the_others() {
     let watcher = EventRecorder::new(|_| ());
     let stop = AtomicBool::new(false);
     let results = repeat(&cases, 2, Turns::Interleaved, &stop, &watcher);
-    let mut seen = watcher.seen();
-    seen.retain(|event| event.starts_with("case"));
-    assert_eq!(seen, ["case a1", "case b1", "case c1", "case a2", "case c2"]);
-    assert_eq!(*made.lock().unwrap(), 1, "what has no result is not tried again");
+    let mut events = watcher.events();
+    events.retain(|event| event.starts_with("case"));
+    assert_eq!(events, ["case a1", "case b1", "case c1", "case a2", "case c2"]);
+    assert_eq!(*made.lock().unwrap(), 1, "a case without a result ran again");
     let runs: Vec<usize> = results.iter().map(|result| result.runs.len()).collect();
     assert_eq!(runs, [2, 0, 2]);
     assert!(results[1].error.is_some());
@@ -46,7 +46,7 @@ fn cases_take_turns_and_a_broken_one_does_not_stop_the_others() {
 }
 
 #[test]
-fn faster_is_said_only_of_ranges_that_do_not_meet() {
+fn a_case_is_faster_only_if_the_ranges_do_not_overlap() {
     let some = Store::always(Answer::Committed);
     let workload = Keys::new(&some);
     let cases = [case("quick", &workload, 20_000), case("slow", &workload, 20_000_000)];
@@ -56,7 +56,7 @@ fn faster_is_said_only_of_ranges_that_do_not_meet() {
     assert!(!faster(&results[1], &results[0]));
     assert!(!faster(&results[0], &results[0]));
     let once = repeat(&cases, 1, Turns::InBlocks, &stop, &());
-    assert!(!faster(&once[0], &once[1]), "one run each says nothing");
+    assert!(!faster(&once[0], &once[1]), "one run each decided");
     let range = results[1].throughput_per_s().unwrap();
     assert!(range.least <= range.median && range.median <= range.most);
 }

@@ -1,4 +1,4 @@
-//! How many workers drive the clients, where nobody has said it.
+//! Worker autotuning: the number of workers if the plan does not set it.
 
 #![allow(clippy::unwrap_used, reason = "a test may fail by an unwrap anywhere")]
 
@@ -15,11 +15,11 @@ use syncline_testkit::{Answer, Store};
 
 const CLIENTS: usize = 8;
 
-fn untold() -> RunPlan {
+fn autotuned() -> RunPlan {
     RunPlan { workers: None, warm_up: Duration::from_secs(1), ..plan(CLIENTS, 50) }
 }
 
-/// One with a log of its own.
+/// A store with a log directory.
 fn logging(script: impl Fn(i64, usize) -> Answer + Send + Sync + 'static) -> Store {
     let mut store = Store::new(script);
     store.log_place = LogLocation::Directory(std::env::temp_dir());
@@ -30,8 +30,8 @@ fn processors() -> usize {
     available_parallelism().map_or(1, usize::from).min(CLIENTS)
 }
 
-/// Runs, sees that every key was committed once, also by clients that have gone on under another worker
-/// pool, and answers how many workers there were and how many sessions.
+/// Runs, checks that every key was committed once (also by clients that continued under another worker pool),
+/// and returns the numbers of workers and of sessions.
 fn run(store: &Store, plan: &RunPlan) -> (usize, usize) {
     let result = go(store, plan).unwrap();
     assert_eq!(result.checks[0].outcome, CheckOutcome::Held);
@@ -40,11 +40,11 @@ fn run(store: &Store, plan: &RunPlan) -> (usize, usize) {
     (result.head.client.workers, sessions)
 }
 
-/// Sessions of the run itself, and of the session that checks.
+/// Sessions of the run itself, plus the session of the checks.
 const SESSIONS: usize = CLIENTS + 1;
 
 #[test]
-fn where_workers_stand_in_each_others_way_one_drives_all_clients() {
+fn one_worker_drives_all_clients_if_several_slow_each_other_down() {
     let inside = AtomicUsize::new(0);
     let store = logging(move |_, _| {
         let others = inside.fetch_add(1, Ordering::SeqCst);
@@ -55,30 +55,30 @@ fn where_workers_stand_in_each_others_way_one_drives_all_clients() {
         inside.fetch_sub(1, Ordering::SeqCst);
         Answer::Committed
     });
-    let (workers, sessions) = run(&store, &untold());
+    let (workers, sessions) = run(&store, &autotuned());
     assert_eq!(workers, 1);
     assert!(processors() == 1 || sessions > SESSIONS, "{sessions}");
 }
 
 #[test]
-fn where_they_do_not_all_processors_are_used() {
-    // Sleeping takes no processor, so that a busy machine slows none of the crews.
+fn all_processors_are_used_if_workers_do_not_slow_each_other_down() {
+    // Sleeping takes no processor time, so a busy machine slows no worker pool down.
     let store = logging(|_, _| {
         std::thread::sleep(Duration::from_millis(1));
         Answer::Committed
     });
-    assert_eq!(run(&store, &untold()).0, processors());
+    assert_eq!(run(&store, &autotuned()).0, processors());
 }
 
 #[test]
-fn what_was_said_is_kept_and_nothing_is_tried() {
+fn an_explicit_number_of_workers_is_not_tuned() {
     let store = || logging(|_, _| Answer::ByTicket);
-    let one = RunPlan { workers: Some(1), ..untold() };
+    let one = RunPlan { workers: Some(1), ..autotuned() };
     assert_eq!(run(&store(), &one), (1, SESSIONS));
-    let cold = RunPlan { warm_up: Duration::ZERO, ..untold() };
+    let cold = RunPlan { warm_up: Duration::ZERO, ..autotuned() };
     assert_eq!(run(&store(), &cold), (processors(), SESSIONS));
     let without_log = Store::always(Answer::ByTicket);
-    assert_eq!(run(&without_log, &untold()), (processors(), SESSIONS));
+    assert_eq!(run(&without_log, &autotuned()), (processors(), SESSIONS));
 }
 
 #[test]
@@ -90,7 +90,7 @@ fn a_store_that_fails_while_workers_are_tried_ends_the_run() {
         20 => Answer::Fails(FailureKind::Storage),
         _ => Answer::ByTicket,
     });
-    let said = go(&store, &untold()).unwrap_err().to_string();
-    assert!(said.contains("while workers were tried"), "{said}");
+    let message = go(&store, &autotuned()).unwrap_err().to_string();
+    assert!(message.contains("while workers were tried"), "{message}");
     assert_eq!(store.removed(), 1);
 }

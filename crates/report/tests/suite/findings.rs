@@ -192,7 +192,7 @@ fn a_disk_without_flushes_is_not_evidence_against_a_store() {
     run.end.per_commit.flushes = Counted::by(Some(0.0), "disk vda");
     assert!(count_finding(&run).is_some(), "two counts agree that there was none");
     run.end.per_commit.flushes = Counted::unknown(
-        "the kernel sends no flushes to vda, whose cache it takes for write through",
+        "the kernel sends no flushes to vda because it treats the disk's cache as write-through",
     );
     assert_eq!(count_finding(&run), None);
 }

@@ -1,18 +1,18 @@
-//! The free space on a file system below a store, and what a run leaves of it.
+//! The free space on a file system of a store, and the reserve that a run leaves free.
 
 use std::path::PathBuf;
 
-/// A file system below a store, and what a run leaves free on it.
+/// A file system that a store writes to, and the space that a run leaves free on it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DiskReserve {
-    /// A directory of the store on it.
+    /// A directory of the store on this file system.
     pub directory: PathBuf,
     /// The size of the file system.
     pub bytes: u64,
-    /// What was free before the run.
+    /// Free space before the run.
     pub free_bytes: u64,
-    /// What the run leaves free.
+    /// Space that the run leaves free.
     pub reserve_bytes: u64,
-    /// What loading is expected to write there; none if nothing is loaded.
+    /// Estimate of what loading writes there; `None` if nothing is loaded.
     pub load_bytes: Option<u64>,
 }

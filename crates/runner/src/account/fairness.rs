@@ -1,20 +1,20 @@
 //! How evenly clients were served.
 //!
-//! 1. An even share is the mean over all clients, or the median if that is more: where most clients starve
-//!    the median is what the starved got.
-//! 2. A client starved if it committed less than a tenth of an even share, nothing always among it.
-//! 3. Nobody is said to starve where even shares are too small to tell, unless one client shows that there
-//!    was much to have.
+//! 1. An even share is the mean over all clients, or the median if that is larger. The median alone will not
+//!    do: where most clients starve, it is the share of a starved client.
+//! 2. A client starved if it committed nothing, or less than a tenth of an even share.
+//! 3. No client counts as starved if the even share is too small to judge, unless at least one client
+//!    committed much.
 
 use crate::account::worker_report::WorkerReport;
 use syncline_contract::Workload;
 use syncline_record::Fairness;
 
-/// A client that committed less than this part of an even share starved.
+/// A client that committed less than this fraction of an even share starved.
 const STARVED: f64 = 0.1;
-/// An even share below this says nothing about anybody,
+/// An even share below this is too small to judge,
 const SHARE_MIN: f64 = 10.0;
-/// unless some client committed this much.
+/// unless one client committed at least this much.
 const MOST_MIN: u64 = 100;
 
 /// Fairness over all clients of all workers.
@@ -26,7 +26,7 @@ pub(crate) fn fairness<W: Workload>(reports: &[WorkerReport<W>]) -> Fairness {
     of_commits(&commits)
 }
 
-/// Of clients by number.
+/// Fairness over pairs of client number and commits.
 fn of_commits(commits: &[(usize, u64)]) -> Fairness {
     let mut counts: Vec<u64> = commits.iter().map(|(_, count)| *count).collect();
     counts.sort_unstable();
@@ -34,8 +34,8 @@ fn of_commits(commits: &[(usize, u64)]) -> Fairness {
     let most = counts.last().copied().unwrap_or_default();
     let mean = counts.iter().sum::<u64>() as f64 / counts.len().max(1) as f64;
     let even = mean.max(median as f64);
-    let tells = even >= SHARE_MIN || most >= MOST_MIN;
-    let starved = |count: u64| tells && (count == 0 || (count as f64) < even * STARVED);
+    let conclusive = even >= SHARE_MIN || most >= MOST_MIN;
+    let starved = |count: u64| conclusive && (count == 0 || (count as f64) < even * STARVED);
     Fairness {
         least: counts.first().copied().unwrap_or_default(),
         median,
@@ -53,7 +53,7 @@ mod tests {
     use super::of_commits;
 
     #[test]
-    fn the_starved_are_named() {
+    fn starved_clients_are_listed() {
         let fairness = of_commits(&[(0, 100), (1, 9), (2, 110), (3, 0), (4, 100)]);
         assert_eq!((fairness.least, fairness.median, fairness.most), (0, 100, 110));
         assert_eq!(fairness.starved, [1, 3]);
@@ -61,23 +61,23 @@ mod tests {
 
     /// D1: 64 clients of SQLite, most of whom waited through the whole run.
     #[test]
-    fn the_starved_are_named_also_where_most_clients_starve() {
+    fn starved_clients_are_listed_even_if_most_clients_starve() {
         let commits: Vec<(usize, u64)> =
             (0..64).map(|number| (number, if number % 4 == 0 { 1_600 } else { 0 })).collect();
         let fairness = of_commits(&commits);
         assert_eq!((fairness.least, fairness.median), (0, 0));
         assert_eq!(fairness.starved.len(), 48);
-        // One client alone has all, and even shares are small.
+        // One client committed everything, and even shares are small.
         let mut alone = vec![(0, 600)];
         alone.extend((1..64).map(|number| (number, 0)));
         assert_eq!(of_commits(&alone).starved.len(), 63);
-        // Nearly nothing is little, too.
-        let little = [(0, 3), (1, 2), (2, 1_682), (3, 1)];
-        assert_eq!(of_commits(&little).starved, [0, 1, 3]);
+        // A few commits are still starvation.
+        let few = [(0, 3), (1, 2), (2, 1_682), (3, 1)];
+        assert_eq!(of_commits(&few).starved, [0, 1, 3]);
     }
 
     #[test]
-    fn a_run_too_short_to_serve_everyone_starves_nobody() {
+    fn a_run_too_short_to_serve_every_client_reports_no_starvation() {
         assert!(of_commits(&[(0, 0), (1, 3), (2, 4)]).starved.is_empty());
         assert_eq!(of_commits(&[]).median, 0);
     }

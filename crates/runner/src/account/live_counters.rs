@@ -1,25 +1,26 @@
 //! A worker's counters, which the coordinating thread may read at any time.
 //!
-//! One writer each, the worker: it loads, adds and stores without a locked instruction, so counting
-//! costs what counting in plain memory costs. Readers see each counter exact, and several of them not
-//! of one instant. Everything that ended since the clients started is counted, warm-up included. What ended
-//! after the measured span is counted apart, so that no interval holds work of a time that it does not hold.
+//! Each counter has one writer, the worker. It loads, adds and stores without a locked instruction, so
+//! counting costs as much as in plain memory. A reader sees the exact value of each counter, but the values
+//! of several counters are not of one instant. The counters include everything that ended since the clients
+//! started, warm-up included. Transactions that ended after the measured span have separate counters, so
+//! that an interval never includes work from outside its own time.
 //!
-//! Times stand in buckets of 64 to a power of two: within 1.6 %. In a closed loop a transaction is due when
-//! it starts, so its response time is its service time and is counted once; in an open loop each has
-//! buckets.
+//! Times are counted in 64 buckets per power of two, which is exact to 1.6 %. In a closed loop a transaction
+//! is due when it starts, so its response time equals its service time and is counted once; in an open loop
+//! response times have their own buckets.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use syncline_instrument::Nanos;
 
-/// Buckets to a power of two, as a power of two.
+/// Binary logarithm of the number of buckets per power of two.
 const DIGITS: u32 = 6;
 const LINEAR: u64 = 1 << DIGITS;
 /// Times of 2^42 ns (73 minutes) and more share the last bucket.
 const POWERS: u32 = 42;
 const BUCKETS: usize = ((POWERS - DIGITS + 1) as usize) << DIGITS;
 
-/// How a transaction ended, as far as intervals tell.
+/// How a transaction ended, in the detail that intervals report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum OutcomeKind {
     Committed,
@@ -38,12 +39,12 @@ pub(crate) struct LiveCounters {
     ended: [AtomicU64; KINDS],
     late: [AtomicU64; KINDS],
     service: Box<[AtomicU64]>,
-    /// None in a closed loop.
+    /// `None` in a closed loop.
     response: Option<Box<[AtomicU64]>>,
 }
 
 impl LiveCounters {
-    /// `open` if transactions are due at times of their own.
+    /// `open` for an open loop, where transactions have due times.
     pub(crate) fn new(open: bool) -> LiveCounters {
         let buckets = || (0..BUCKETS).map(|_| AtomicU64::new(0)).collect();
         LiveCounters {
@@ -54,7 +55,7 @@ impl LiveCounters {
         }
     }
 
-    /// A commit with its service time and its response time. For the worker only.
+    /// Counts a commit with its service time and its response time. Only the worker may call this.
     #[inline]
     pub(crate) fn committed(&self, service_ns: Nanos, response_ns: Nanos) {
         add(&self.ended[OutcomeKind::Committed as usize]);
@@ -64,18 +65,18 @@ impl LiveCounters {
         }
     }
 
-    /// Another end. For the worker only.
+    /// Counts any other outcome. Only the worker may call this.
     pub(crate) fn ended(&self, how: OutcomeKind) {
         add(&self.ended[how as usize]);
     }
 
-    /// Any end after the measured span. For the worker only.
+    /// Counts an outcome after the measured span. Only the worker may call this.
     pub(crate) fn ended_late(&self, how: OutcomeKind) {
         add(&self.late[how as usize]);
     }
 }
 
-/// Adds one, as the only writer.
+/// Adds one without a locked instruction; correct because there is only one writer.
 #[inline]
 fn add(counter: &AtomicU64) {
     counter.store(counter.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
@@ -103,7 +104,7 @@ fn longest_in(bucket: usize) -> Nanos {
     ((LINEAR + within + 1) << shift) - 1
 }
 
-/// How many commits all workers were told of since they started.
+/// Acknowledged commits of all workers since they started, without those after the measured span.
 pub(crate) fn committed(workers: &[LiveCounters]) -> u64 {
     let each = workers.iter();
     each.map(|worker| worker.ended[OutcomeKind::Committed as usize].load(Ordering::Relaxed)).sum()
@@ -115,7 +116,7 @@ pub(crate) struct LiveTotals {
     ended: [u64; KINDS],
     late: [u64; KINDS],
     service: Box<[u64]>,
-    /// None in a closed loop, and before anything was read.
+    /// `None` in a closed loop, and before the first reading.
     response: Option<Box<[u64]>>,
 }
 
@@ -129,7 +130,7 @@ impl LiveTotals {
         }
     }
 
-    /// Reads the counters anew.
+    /// Replaces the sums with a new reading of all counters.
     pub(crate) fn read(&mut self, workers: &[LiveCounters]) {
         self.ended = [0; KINDS];
         self.late = [0; KINDS];
@@ -138,7 +139,7 @@ impl LiveTotals {
             sums.fill(0);
         }
         for worker in workers {
-            // The ends first: then no commit is without its time.
+            // Outcomes before times, so that every commit read here has its time counted too.
             for (sum, counter) in self.ended.iter_mut().zip(&worker.ended) {
                 *sum += counter.load(Ordering::Relaxed);
             }
@@ -158,28 +159,28 @@ impl LiveTotals {
         }
     }
 
-    /// How many ended so, until the end of the measured span.
+    /// Transactions with this outcome up to the end of the measured span.
     pub(crate) fn count(&self, how: OutcomeKind) -> u64 {
         self.ended[how as usize]
     }
 
-    /// How many ended so, whenever that was.
+    /// Transactions with this outcome, those after the measured span included.
     pub(crate) fn count_whole(&self, how: OutcomeKind) -> u64 {
         self.ended[how as usize] + self.late[how as usize]
     }
 
-    /// How many ended, whenever that was.
+    /// Transactions of every outcome, those after the measured span included.
     pub(crate) fn all(&self) -> u64 {
         self.ended.iter().chain(&self.late).sum()
     }
 
-    /// The service time that a share of the commits since `before` did not exceed, within 1.6 %; none
+    /// The service time that a share of the commits since `before` did not exceed, within 1.6 %; `None`
     /// without commits.
     pub(crate) fn service_ns(&self, before: &LiveTotals, share: f64) -> Option<Nanos> {
         quantile(&self.service, &before.service, share)
     }
 
-    /// The same of response times; in a closed loop they are the service times.
+    /// The same for response times; in a closed loop they equal the service times.
     pub(crate) fn response_ns(&self, before: &LiveTotals, share: f64) -> Option<Nanos> {
         match (&self.response, &before.response) {
             (None, _) => self.service_ns(before, share),
@@ -189,20 +190,20 @@ impl LiveTotals {
     }
 }
 
-/// The time that a share of what was counted since `before` did not exceed; none of nothing.
+/// The time that a share of the counts since `before` did not exceed; `None` without counts.
 fn quantile(now: &[u64], before: &[u64], share: f64) -> Option<Nanos> {
     let between = || {
         let pairs = now.iter().zip(before);
         pairs.map(|(now, then)| now.saturating_sub(*then))
     };
     let total: u64 = between().sum();
-    let wanted = ((total as f64 * share).ceil() as u64).clamp(1, total.max(1));
-    let mut seen = 0;
-    let found = between().position(|count| {
-        seen += count;
-        count > 0 && seen >= wanted
+    let rank = ((total as f64 * share).ceil() as u64).clamp(1, total.max(1));
+    let mut cumulative = 0;
+    let bucket = between().position(|count| {
+        cumulative += count;
+        count > 0 && cumulative >= rank
     });
-    found.map(longest_in)
+    bucket.map(longest_in)
 }
 
 #[cfg(test)]
@@ -210,7 +211,7 @@ mod tests {
     use super::{BUCKETS, LiveCounters, LiveTotals, OutcomeKind, bucket, committed, longest_in};
 
     #[test]
-    fn buckets_follow_one_another_and_are_narrow() {
+    fn buckets_are_contiguous_and_narrow() {
         let mut before = None;
         for number in 0..BUCKETS {
             let longest = longest_in(number);
@@ -254,7 +255,7 @@ mod tests {
 
     // D7
     #[test]
-    fn in_an_open_loop_response_times_are_counted_beside_service_times() {
+    fn an_open_loop_counts_response_times_in_addition_to_service_times() {
         let workers = [LiveCounters::new(true), LiveCounters::new(true)];
         let (mut before, mut now) = (LiveTotals::new(), LiveTotals::new());
         workers[0].committed(10, 20);

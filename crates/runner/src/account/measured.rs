@@ -1,4 +1,4 @@
-//! What a run measured, before a result is made of it.
+//! All measurements of a run, before `result_builder` makes a result of them.
 
 use crate::account::measured_span::SpanEnd;
 use crate::account::sampler::Reading;
@@ -9,36 +9,38 @@ use syncline_profile::Profile;
 use syncline_profiler::ProfilerCpuTime;
 use syncline_record::{Arrivals, Interval, LookingPair};
 
-/// What the measured span left behind.
+/// The measurements of one run.
 pub(crate) struct Measured<W: Workload> {
     pub reports: Vec<WorkerReport<W>>,
     pub arrivals: Option<Arrivals>,
     pub span_ns: Nanos,
-    /// What ended the measured span.
+    /// The event that ended the measured span.
     pub span_end: SpanEnd,
-    /// From the begin of the measured span to the end of the last transaction that started in it.
+    /// From the start of the measured span to the end of the last transaction that started in it.
     pub to_last_end_ns: Nanos,
     pub intervals: Vec<Interval>,
-    /// Readings at the start and the end of the measured span, and what ended between them.
+    /// Readings at the start and the end of the measured span.
     pub span: (Reading, Reading),
+    /// Commits acknowledged between those two readings.
     pub commits_between: u64,
-    /// What the store counted inside itself in the span.
+    /// The store's internal figures for the span.
     pub internals: Vec<Internal>,
-    /// The ways of commits that were acknowledged in the span, of a sample.
+    /// The commit paths of a sample of the commits that were acknowledged in the span.
     pub commit_paths: Option<CommitPaths>,
-    /// What was seen of the store's process in the span, if it was metered.
+    /// The profile of the store's process over the span, if the plan has the profiler on.
     pub profile: Option<Profile>,
-    /// What looking used up of the processors meanwhile.
+    /// The processor time that the profiler used meanwhile.
     pub spent: Option<ProfilerCpuTime>,
-    /// What looking costs, if it was weighed.
+    /// The slices of the profiler's overhead A/B test, if there was one.
     pub weighed: Vec<LookingPair>,
-    /// Readings at the start of the clients and when the last had left, and what ended between.
+    /// Readings when the clients started and when the last had left; the next two fields count what ended
+    /// between them.
     pub whole: (Reading, Reading),
     pub commits_in_whole: u64,
     pub ended_in_whole: u64,
     /// Processor time of the coordinating thread in `whole`.
     pub coordinator_cpu_ns: Nanos,
-    /// Flushes a nanosecond of the idle store, if they were watched.
+    /// Flushes per nanosecond while the store was idle, if they were measured.
     pub idle_flushes_per_ns: Option<f64>,
     pub stopped_by: StopCause,
 }
@@ -48,7 +50,7 @@ pub(crate) enum StopCause {
     Duration,
     Transactions,
     Requested,
-    /// A file system of the store came to its reserve.
+    /// The free space on a file system of the store fell below its reserve.
     DiskSpace(String),
     Failure(Failure),
 }

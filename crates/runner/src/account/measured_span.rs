@@ -1,4 +1,4 @@
-//! The measured span and the rate: what is counted, and by what time it is divided.
+//! The measured span and the rate: which commits count, and which time they are divided by.
 //!
 //! 1. A rate is committed work divided by the time in which that work was done; docs/method.md has the
 //!    definition.
@@ -7,24 +7,24 @@
 //!    transactions started. A transaction that ends after the deadline is not counted.
 //! 3. A run by count measures from the end of the warm-up to the end of its last transaction, and counts the
 //!    commits among the transactions of its budget.
-//! 4. So a rate never counts work of a time that it does not divide by. At each end of the span it may be off
-//!    by what one transaction of each client is worth; a transaction under way at the begin counts, one under
-//!    way at the end does not, and in the mean the two cancel.
-//! 5. In a run by time without a warm-up nothing is under way at the begin: the rate is too low by what was
-//!    under way at the end, never too high.
+//! 4. So a rate never counts work from outside the time that it divides by. At each end of the span it may be
+//!    off by one transaction per client. A transaction under way at the start counts, one under way at the
+//!    end does not; on average the two cancel.
+//! 5. In a run by time without a warm-up no transaction is under way at the start. The rate is then too low
+//!    by what was under way at the end, never too high.
 //!
 //! Pure arithmetic over times that were read elsewhere.
 
 use syncline_instrument::Nanos;
 
-/// When the phases of a run begin and end, in time of the one clock.
+/// When the phases of a run begin and end, on the clock of `syncline_instrument::clock`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct PhaseTimes {
     /// The clients start.
     pub start: Nanos,
     /// The measured span begins.
     pub measure: Nanos,
-    /// The measured span ends, whatever else may end it before.
+    /// The latest end of the measured span; other events may end it earlier.
     pub deadline: Nanos,
 }
 
@@ -33,14 +33,14 @@ pub(crate) struct PhaseTimes {
 pub(crate) enum When {
     /// In the warm-up.
     Before,
-    /// In the measured span: behind its begin, and at its end at the latest.
+    /// In the measured span: after its start, and not after its end.
     Inside,
-    /// Behind the deadline, or when no transaction could start any more.
+    /// After the deadline, or after transactions stopped starting.
     After,
 }
 
 impl When {
-    /// When something ended, in a run that was still going on (`running`) or was not.
+    /// The side on which `ended` falls. `running` is false if transactions had stopped starting by then.
     #[inline]
     pub(crate) fn of(ended: Nanos, times: &PhaseTimes, running: bool) -> When {
         if ended > times.deadline || !running {
@@ -53,13 +53,14 @@ impl When {
     }
 }
 
-/// How long of a time lies in the measured span, as far as that reaches: a run may end before its deadline.
+/// The overlap of the time from `from` to `until` with the planned measured span. The run itself may end
+/// before its deadline.
 #[inline]
 pub(crate) fn inside_ns(from: Nanos, until: Nanos, times: &PhaseTimes) -> Nanos {
     until.min(times.deadline).saturating_sub(from.max(times.measure))
 }
 
-/// What ended in the measured span.
+/// Counts of ended transactions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Counts {
     pub committed: u64,
@@ -67,24 +68,23 @@ pub(crate) struct Counts {
 }
 
 impl Counts {
-    /// Adds others.
     pub(crate) fn merge(&mut self, other: Counts) {
         self.committed += other.committed;
         self.aborted += other.aborted;
     }
 }
 
-/// What ended the span.
+/// The event that ended the span.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum SpanEnd {
-    /// The deadline, a stop or a failure; transactions stopped starting then.
+    /// The deadline, a stop or a failure.
     Time {
-        /// When transactions stopped starting; the deadline counts if it came before.
+        /// When transactions stopped starting; the deadline counts if it is earlier.
         ended_at: Nanos,
     },
-    /// The last transaction of a budget, which ended then.
+    /// The end of the last transaction of a budget.
     Count {
-        /// When it ended.
+        /// When that transaction ended.
         last_ended: Nanos,
     },
 }
@@ -98,7 +98,7 @@ pub(crate) fn length(times: &PhaseTimes, end: SpanEnd) -> Nanos {
     end.saturating_sub(times.measure)
 }
 
-/// Of what ended in the span, and of what started in it, the counts that a rate is made of.
+/// The counts that a rate uses: those that ended in the span, or in a run by count those that started in it.
 pub(crate) fn counted(end: SpanEnd, in_span: Counts, started_in_span: Counts) -> Counts {
     match end {
         SpanEnd::Time { .. } => in_span,
@@ -112,7 +112,7 @@ mod tests {
 
     /// f01
     #[test]
-    fn the_span_holds_its_end_and_not_its_begin() {
+    fn the_span_includes_its_end_and_excludes_its_start() {
         let times = PhaseTimes { start: 10, measure: 20, deadline: 30 };
         let when = |ended| When::of(ended, &times, true);
         assert_eq!([when(15), when(20)], [When::Before; 2]);

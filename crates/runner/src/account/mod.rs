@@ -1,22 +1,22 @@
-//! What a run comes to: counts, times, costs, and what may be said of them. Imports nothing of `drive` and
+//! Accounting of a run: counts, times, costs, and the conclusions from them. Imports nothing of `drive` and
 //! `coordinate`.
 //!
 //! | file | what it holds |
 //! |---|---|
-//! | `measured_span.rs` | the measured span, what is counted in it, and the definition of a rate |
+//! | `measured_span.rs` | the measured span, the rules for counting in it, and the definition of a rate |
 //! | `worker_stats.rs` | histograms and outcome counts of one worker |
-//! | `worker_report.rs` | what a worker and its clients leave behind |
+//! | `worker_report.rs` | the final report of a worker and its clients |
 //! | `live_counters.rs` | a worker's counters that another thread reads while it runs |
 //! | `sampler.rs` | readings of machine, disk and processes |
 //! | `store_counters.rs` | growth of the store's own counters |
-//! | `disk_reserve.rs` | free disk space, and what a run leaves of it |
-//! | `measured.rs` | all that a run measured, before a result is made of it |
+//! | `disk_reserve.rs` | free disk space, and how much of it a run must leave free |
+//! | `measured.rs` | all measurements of a run, before they become a result |
 //! | `per_commit.rs` | costs per commit, each with its source |
 //! | `fairness.rs` | how evenly clients were served |
 //! | `range.rs` | median and range of a figure |
 //! | `response_bounds.rs` | response bounds of a workload, judged like its checks |
 //! | `saturation.rs` | the bottleneck verdict and its thresholds |
-//! | `warning.rs`, `warning_rules.rs` | warnings on a result, and when it deserves them |
+//! | `warning.rs`, `warning_rules.rs` | warnings on a result, and the rules that raise them |
 //! | `result.rs`, `result_builder.rs` | the result, and how it is built |
 
 pub(crate) mod disk_reserve;

@@ -1,8 +1,8 @@
-//! What a commit cost, each figure with its source or the reason why there is none.
+//! The cost of a commit: each figure with its source, or with the reason why it is unknown.
 //!
 //! Counts of the kernel and the disk are divided by the commits acknowledged between the same two
 //! readings, at the ends of the measured span. Processor time is divided by all commits from the start
-//! of the clients to the end of the drain, warm-up included: threads tell it when they end.
+//! of the clients to the end of the drain, warm-up included, because threads report it when they end.
 
 use crate::account::measured::Measured;
 use crate::account::sampler::Sampler;
@@ -14,10 +14,9 @@ use syncline_host::{
 use syncline_profile::Metric;
 use syncline_record::{CountBase, Counted, PerCommit};
 
-/// The share of flushes that may be others' where flushes stand in for syncs.
+/// Where flushes stand in for syncs: the share of them that other processes may have caused.
 const OTHERS: f64 = 0.1;
 
-/// Everything of [`PerCommit`].
 pub(crate) fn per_commit<W: Workload>(
     measured: &Measured<W>,
     sampler: &Sampler,
@@ -32,12 +31,12 @@ pub(crate) fn per_commit<W: Workload>(
             match system_calls {
                 Some(all) => by_commits(all as f64, commits, SYSTEM_CALLS_SOURCE.to_owned()),
                 None => {
-                    by_the_meter(measured).unwrap_or_else(|| Counted::unknown(SYSTEM_CALLS_REFUSAL))
+                    by_profiler(measured).unwrap_or_else(|| Counted::unknown(SYSTEM_CALLS_REFUSAL))
                 }
             },
         ),
         (None, None) => {
-            let why = "the kernel did not answer for its counters, or dropped some";
+            let why = "the kernel's counters could not be read, or it dropped some of them";
             (Counted::unknown(why), Counted::unknown(why))
         }
     };
@@ -49,7 +48,7 @@ pub(crate) fn per_commit<W: Workload>(
         syncs: if syncs.value.is_some() {
             syncs
         } else {
-            by_the_store(measured, counters, &syncs.source)
+            by_store_counter(measured, counters, &syncs.source)
                 .unwrap_or_else(|| flushes_for_syncs(measured, sampler, &syncs.source))
         },
         synced_writes: match now.synced_writes.zip(before.synced_writes) {
@@ -74,12 +73,12 @@ pub(crate) fn per_commit<W: Workload>(
                 commits,
                 "minor and major page faults of the store's process, from /proc".to_owned(),
             ),
-            None => Counted::unknown("the store's process is not to be seen in /proc"),
+            None => Counted::unknown("the store's process is not visible in /proc"),
         },
     }
 }
 
-/// What the counts between the readings at the ends of the measured span are divided by.
+/// The span between the readings at the ends of the measured span, with its commits and syncs.
 pub(crate) fn count_base<W: Workload>(measured: &Measured<W>) -> CountBase {
     let (before, now) = &measured.span;
     let written = now.synced_writes.zip(before.synced_writes);
@@ -116,14 +115,14 @@ fn disk<W: Workload>(
         return Counted::unknown(format!("the counters of {device} cannot be read"));
     };
     let Some((before, now)) = pick(&before).zip(pick(&now)) else {
-        return Counted::unknown(format!("the kernel counts no {what} of {device}"));
+        return Counted::unknown(format!("the kernel does not count {what} of {device}"));
     };
     let source = format!("{what} of the whole disk {device}, by all processes");
     let count = now.saturating_sub(before) as f64;
     by_commits(count, measured.commits_between as f64, source)
 }
 
-/// Flushes of the disk; unknown of a disk that the kernel sends none, whatever is synced.
+/// Flushes of the disk; unknown for a disk to which the kernel never sends a flush.
 fn flushes<W: Workload>(measured: &Measured<W>, sampler: &Sampler) -> Counted {
     match sampler.place() {
         Ok(place) if place.takes_flushes == Some(false) => Counted::unknown(no_flushes(place)),
@@ -131,31 +130,32 @@ fn flushes<W: Workload>(measured: &Measured<W>, sampler: &Sampler) -> Counted {
     }
 }
 
-/// Why a disk's flushes say nothing of syncs.
+/// Why a disk's flushes do not show syncs.
 fn no_flushes(place: &BlockDevice) -> String {
     format!(
-        "the kernel sends no flushes to {}, whose cache it takes for write through",
+        "the kernel sends no flushes to {} because it treats the disk's cache as write-through",
         place.device
     )
 }
 
-/// A meter that looks at system calls has counted them all.
-fn by_the_meter<W: Workload>(measured: &Measured<W>) -> Option<Counted> {
+/// System calls from the profile: a profiler that samples system calls counts all of them.
+fn by_profiler<W: Workload>(measured: &Measured<W>) -> Option<Counted> {
     let samples = measured.profile.as_ref()?.samples().iter();
     let calls = samples.filter(|sample| sample.metric == Metric::SystemCalls);
     let calls = calls.map(|sample| sample.weight).reduce(|sum, one| sum + one)?;
-    let source = "system calls of the store's process that the meter saw".to_owned();
+    let source = "system calls of the store's process, counted by the profiler".to_owned();
     Some(by_commits(calls as f64, measured.commits_between as f64, source))
 }
 
-/// Where the kernel does not count syncs, the store's own counter may.
-fn by_the_store<W: Workload>(
+/// Syncs by the store's own counter, for use where the kernel does not count them.
+fn by_store_counter<W: Workload>(
     measured: &Measured<W>,
     counters: &[StoreCounter],
     refusal: &str,
 ) -> Option<Counted> {
     let syncs = grown_of(counters, Meaning::LogSyncs)? as f64;
-    // The counter's name would tell a product whose name is withheld; it stands among the counters.
+    // Without the counter's name: it would reveal a product whose name is withheld, and the list of
+    // counters has it.
     let source = format!(
         "syncs of the log by the store's own counter, warm-up and drain included; not counted from \
          outside: {refusal}"
@@ -164,7 +164,8 @@ fn by_the_store<W: Workload>(
     Some(by_commits(syncs, commits, source))
 }
 
-/// Where syncs cannot be counted, flushes tell only as long as nobody's flushes merge: one client.
+/// Flushes as a substitute where syncs cannot be counted. They equal syncs only while no two flushes merge,
+/// which holds for one client; `idle_flushes_per_ns` is measured only then.
 fn flushes_for_syncs<W: Workload>(
     measured: &Measured<W>,
     sampler: &Sampler,
@@ -197,14 +198,14 @@ fn flushes_for_syncs<W: Workload>(
             by_commits(own, measured.commits_between as f64, source)
         }
         None => Counted::unknown(format!(
-            "syncs were not counted: {refusal}; and flushes of {device} do not show it, since others \
-             flush that disk too"
+            "syncs were not counted: {refusal}; and flushes of {device} do not show them, because other \
+             processes flush that disk too"
         )),
     }
 }
 
-/// The store's own flushes of all; none if what others flush while the store is idle is more than a
-/// tenth: such a rate does not stay the same.
+/// The store's own part of all flushes. `None` if the idle rate accounts for more than a tenth of them: a
+/// rate of that size does not stay constant.
 fn own_flushes(all: f64, idle: f64) -> Option<f64> {
     (idle <= all * OTHERS).then_some(all - idle)
 }
@@ -233,7 +234,7 @@ fn target_cpu<W: Workload>(measured: &Measured<W>, sampler: &Sampler) -> Counted
                      warm-up included";
                 by_commits(cpu_ns as f64, commits, source.to_owned())
             }
-            None => Counted::unknown("the store's process is not to be seen in /proc"),
+            None => Counted::unknown("the store's process is not visible in /proc"),
         },
         StoreProcess::InProcess => match now.own_cpu_ns_since(before) {
             Some(all_ns) => {
@@ -245,12 +246,12 @@ fn target_cpu<W: Workload>(measured: &Measured<W>, sampler: &Sampler) -> Counted
                 let own = (all_ns as f64 - others).max(0.0);
                 by_commits(own, commits, source.to_owned())
             }
-            None => Counted::unknown("this process is not to be seen in /proc"),
+            None => Counted::unknown("this process is not visible in /proc"),
         },
     }
 }
 
-/// Processor time of all workers, spinning taken off.
+/// Processor time of all workers, without spinning.
 pub(crate) fn workers_cpu_ns<W: Workload>(measured: &Measured<W>) -> f64 {
     let all: u64 = measured.reports.iter().map(|report| report.cpu_ns).sum();
     all as f64
@@ -261,7 +262,7 @@ mod tests {
     use super::{by_commits, own_flushes};
 
     #[test]
-    fn flushes_stand_in_for_syncs_only_on_a_disk_that_others_leave_alone() {
+    fn flushes_replace_syncs_only_on_a_disk_that_others_barely_flush() {
         assert_eq!(own_flushes(1_000.0, 0.0), Some(1_000.0));
         assert_eq!(own_flushes(1_000.0, 50.0), Some(950.0));
         assert_eq!(own_flushes(1_000.0, 900.0), None);
@@ -269,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn without_commits_nothing_is_known_of_one() {
+    fn without_commits_the_cost_of_one_is_unknown() {
         let counted = by_commits(3.0, 0.0, "anything".to_owned());
         assert_eq!((counted.value, counted.source.as_str()), (None, "nothing was committed"));
         assert_eq!(by_commits(3.0, 2.0, String::new()).value, Some(1.5));

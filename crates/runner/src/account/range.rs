@@ -3,16 +3,16 @@
 /// Median and range of a figure.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Range {
-    /// The least.
+    /// The minimum.
     pub least: f64,
-    /// The median; of an even number of runs, the mean of the two in the middle.
+    /// The median; for an even number of figures, the mean of the two in the middle.
     pub median: f64,
-    /// The most.
+    /// The maximum.
     pub most: f64,
 }
 
 impl Range {
-    /// Of any figures; none without any.
+    /// The range of the figures; `None` without any.
     pub fn of(figures: impl IntoIterator<Item = f64>) -> Option<Range> {
         let mut sorted: Vec<f64> = figures.into_iter().collect();
         sorted.sort_by(f64::total_cmp);
@@ -22,7 +22,7 @@ impl Range {
         Some(Range { least, median: f64::midpoint(sorted[lower], sorted[upper]), most })
     }
 
-    /// True only if every figure here lies above every figure there.
+    /// True only if every figure of `self` is above every figure of `other`.
     pub fn above(&self, other: &Range) -> bool {
         self.least > other.most
     }
@@ -33,7 +33,7 @@ mod tests {
     use super::Range;
 
     #[test]
-    fn ranges_that_meet_decide_nothing() {
+    fn overlapping_ranges_are_not_above_each_other() {
         let range = |figures: &[f64]| Range::of(figures.iter().copied()).unwrap();
         let slow = range(&[3.0, 1.0, 2.0]);
         assert_eq!((slow.least, slow.median, slow.most), (1.0, 2.0, 3.0));

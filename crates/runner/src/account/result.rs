@@ -1,12 +1,12 @@
-//! What a run found: plain data, from which record, tables and charts are made.
+//! The result of a run: plain data, the source of records, tables and charts.
 //!
 //! 1. A transaction belongs to the run if it started in the measured span (in an open loop: if it was
-//!    due in it); of those, `attempted = committed + aborted + conflicted + failed + unfinished`.
-//! 2. `throughput_per_s` is `commits_in_span` over the measured span (`measured_span`): of a run by time
-//!    what was acknowledged in it, whenever it started; of a run by count the commits of its budget. The
-//!    drain adds neither commits nor time.
-//! 3. Intervals count transactions by when they *ended* too, so their sum differs from the outcomes by what
-//!    was under way at the two ends of the span.
+//!    due in it); for those, `attempted = committed + aborted + conflicted + failed + unfinished`.
+//! 2. `throughput_per_s` is `commits_in_span` over the measured span (`measured_span`). A run by time counts
+//!    the commits acknowledged in the span, whenever they started; a run by count counts the commits of its
+//!    budget. The drain adds neither commits nor time.
+//! 3. Intervals also count transactions by when they *ended*, so their sum differs from the outcomes by
+//!    the transactions under way at the two ends of the span.
 //! 4. Unknown is `None`, never zero.
 
 use crate::account::disk_reserve::DiskReserve;
@@ -26,12 +26,12 @@ use syncline_record::{
     Arrivals, ClientTime, CountBase, Fairness, Interval, LookingPair, PerCommit,
 };
 
-/// What was fixed before the first transaction.
+/// The facts that were fixed before the first transaction.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RunHead {
     /// Wall clock when the run began, nanoseconds since 1970.
     pub began_wall_ns: Nanos,
-    /// The plan as asked for.
+    /// The plan as requested; `pipeline` holds what was in effect.
     pub plan: RunPlan,
     /// The store.
     pub target: TargetFacts,
@@ -39,86 +39,86 @@ pub struct RunHead {
     pub workload: WorkloadFacts,
     /// How the clients run.
     pub client: ClientFacts,
-    /// How the number of workers was chosen; none if nothing was tried.
+    /// The worker trials; `None` if the number of workers was not autotuned.
     pub worker_trials: Option<WorkerTrials>,
     /// The machine.
     pub machine: Machine,
-    /// The disk under the log directory, or why none is known.
+    /// The disk under the log directory, or why it is unknown.
     pub device: Result<BlockDevice, String>,
 }
 
-/// How the number of workers was chosen, where nobody had said it.
+/// The trials from which the number of workers was chosen, if the user did not set it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct WorkerTrials {
-    /// Each number that was tried; the slices that the choice was made from.
+    /// Each number that was tried, with the slices that decided.
     pub tried: Vec<WorkerTrial>,
     /// False if the choice is within the noise of the slices.
     pub clear: bool,
 }
 
-/// A number of workers that was tried.
+/// The trial of one number of workers.
 #[derive(Clone, Debug, PartialEq)]
 pub struct WorkerTrial {
-    /// How many.
+    /// The number of workers.
     pub workers: usize,
     /// Commits a second of each slice.
     pub commits_per_s: Vec<f64>,
 }
 
-/// The store as it described itself.
+/// The store as it describes itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TargetFacts {
     /// The name in tables and records.
     pub name: String,
-    /// What it said of itself after its tables were made.
+    /// The settings that it reported after its tables were created.
     pub evidence: ReportedSettings,
-    /// Where its log goes.
+    /// The location of its log.
     pub log_place: LogLocation,
-    /// Whose system calls are counted as the store's.
+    /// The process whose system calls count as the store's.
     pub process: StoreProcess,
-    /// What the run leaves free on the file systems below it, or why they are not known.
+    /// The reserve that the run leaves free on each of its file systems, or why they are unknown.
     pub disk_space: Result<Vec<DiskReserve>, String>,
-    /// What it does for the workload's plan, in its own language.
+    /// The statements that it sends for the workload's plan, in its own language.
     pub intent: DryRunPlan,
 }
 
-/// The workload as it described itself.
+/// The workload as it describes itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WorkloadFacts {
     /// Its name.
     pub name: String,
-    /// A notice that stands in every row.
+    /// A notice for every row of a table.
     pub notice: Option<String>,
-    /// Its options, given or defaulted.
+    /// Its options, as set by the user or by default.
     pub options: Vec<(String, String)>,
-    /// What a committed transaction is worth.
+    /// The unit that committed transactions are counted in.
     pub unit: Unit,
-    /// True if the run started from rows that an earlier one had left.
+    /// True if the run started from rows that an earlier run had kept.
     pub rows_kept: bool,
 }
 
-/// How the clients ran.
+/// The clients and the worker threads that drove them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ClientFacts {
     /// The client model.
     pub model: ClientModel,
-    /// How many clients.
+    /// The number of clients.
     pub clients: usize,
-    /// How many worker threads drove them.
+    /// The number of worker threads.
     pub workers: usize,
 }
 
-/// Everything a run found.
+/// Everything that a run measured.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RunResult {
-    /// What was fixed before.
+    /// The facts that were fixed before the first transaction.
     pub head: RunHead,
     /// The length of the measured span.
     pub measured_ns: Nanos,
-    /// From its begin to the end of the last transaction that started in it, the drain included: what tools
-    /// divide by that count every transaction they started.
+    /// From the start of the span to the end of the last transaction that started in it, drain included.
+    /// Tools that count every transaction they started divide by this time.
     pub to_last_end_ns: Nanos,
-    /// How the transactions of all types ended.
+    /// The outcomes of the transactions of all types.
     pub outcomes: Outcomes,
     /// `commits_in_span` a second of the measured span.
     pub throughput_per_s: f64,
@@ -128,41 +128,41 @@ pub struct RunResult {
     pub transactions: Vec<TransactionResult>,
     /// A row per operation of the plan, if operations were timed.
     pub operations: Vec<OperationResult>,
-    /// What counts per commit were taken over.
+    /// The span and the counts that the counts per commit are based on.
     pub count_base: CountBase,
-    /// What a commit cost.
+    /// The cost of a commit.
     pub per_commit: PerCommit,
-    /// The figures that the workload is known by.
+    /// The workload's own figures.
     pub figures: Vec<OwnFigure>,
-    /// What the store counted and timed inside itself in the measured span, if it does.
+    /// The store's internal counts and times in the measured span, if it keeps any.
     pub internals: Vec<Internal>,
-    /// The ways of commits that were acknowledged in the measured span, of a sample, if the store times
+    /// The commit paths of a sample of the commits acknowledged in the measured span, if the store times
     /// them.
     pub commit_paths: Option<CommitPaths>,
     /// The store's own counters around the run; empty if it keeps none.
     pub counters: Vec<StoreCounter>,
-    /// How long an empty request takes to the store and back; none for a store in this process.
+    /// The round trip of an empty request to the store; `None` for a store in this process.
     pub round_trip_ns: Option<Nanos>,
-    /// The processor time a transaction cost its workers (the store's part included where the store is
-    /// a library), warm-up and drain included. The waiting loop of an open loop is taken off.
+    /// Processor time of the workers per transaction, warm-up and drain included; if the store is a
+    /// library, its work is included too. Without the time that an open loop spends spinning.
     pub client_cpu_ns_per_transaction: Option<f64>,
-    /// What was seen of the store's process in the measured span; none unless it was metered.
+    /// The profile of the store's process over the measured span; `None` without the profiler.
     pub profile: Option<Profile>,
-    /// What looking used up of the processors in that span; none unless it was metered.
+    /// The processor time that the profiler used in that span; `None` without the profiler.
     pub spent: Option<ProfilerCpuTime>,
-    /// Slices of time with the meter and without it, before that span; empty unless the plan asks for it.
+    /// The slices of the profiler's overhead A/B test before that span; empty unless the plan requests it.
     pub weighed: Vec<LookingPair>,
-    /// Commits that the rate is made of: acknowledged in the measured span, whenever their transactions
-    /// started; of a run by count, those of its budget. Aborts apart.
+    /// The commits of the rate: acknowledged in the measured span, whenever their transactions started; in
+    /// a run by count, those of its budget. Without aborts.
     pub commits_in_span: u64,
-    /// What the clients did with their time.
+    /// The clients' time in and between transactions.
     pub client_time: ClientTime,
-    /// Commits among the outcomes that were acknowledged after the measured span: in no rate.
+    /// Commits among the outcomes that were acknowledged after the measured span, so that no rate has them.
     pub commits_late: u64,
-    /// Acknowledged commits of the clients' whole life, warm-up and drain included: what the store's
-    /// own counters around the run can be held to.
+    /// Acknowledged commits from the start of the clients to their end, warm-up and drain included. The
+    /// store's own counters around the run are compared with this.
     pub commits_in_whole: u64,
-    /// What held the run back.
+    /// The bottleneck verdict.
     pub saturation: Saturation,
     /// The measured span in intervals, all of the plan's length but the last.
     pub intervals: Vec<Interval>,
@@ -170,19 +170,19 @@ pub struct RunResult {
     pub fairness: Fairness,
     /// The workload's checks.
     pub checks: Vec<Check>,
-    /// What may spoil the figures.
+    /// Conditions that may invalidate the figures.
     pub warnings: Vec<Warning>,
-    /// What ended the run.
+    /// The event that ended the run.
     pub stopped_by: StopReason,
-    /// Connections that were lost and made again.
+    /// Connections that were lost and reopened.
     pub reconnects: u64,
-    /// Why the first connection was lost, by the store's word; none if none was.
+    /// Why the first connection was lost, as the store reported it; `None` if no connection was lost.
     pub first_lost: Option<String>,
 }
 
 impl RunResult {
-    /// The time that all transactions which started in the measured span took together: the span itself, or
-    /// longer if some ended after it. The divisor of tools that count those too.
+    /// The time from the start of the measured span to the end of the last transaction that started in it:
+    /// the span itself, or longer if some ended after it. The divisor of tools that count those too.
     pub fn elapsed_ns(&self) -> Nanos {
         self.measured_ns.max(self.to_last_end_ns)
     }
@@ -195,40 +195,41 @@ pub enum StopReason {
     Duration,
     /// The number of transactions was reached.
     Transactions,
-    /// It was asked to stop (Ctrl-C).
+    /// The user requested a stop (Ctrl-C).
     Requested,
-    /// A file system of the store came to its reserve of free space.
+    /// The free space on a file system of the store fell below its reserve.
     DiskSpace {
-        /// What was free, and what the reserve is.
+        /// The free space and the reserve.
         why: String,
     },
-    /// The store failed in a way after which going on means nothing.
+    /// The store failed for good.
     Failure {
-        /// What failed.
+        /// The kind of failure.
         kind: FailureKind,
         /// The operation under way, by its name in the plan.
         operation: Option<String>,
-        /// The store's sentence.
+        /// The store's message.
         what: String,
     },
 }
 
-/// How transactions ended. The sum holds: see [`Outcomes::attempted`].
+/// Counts of transactions by outcome. `attempted` is the sum of the five outcomes (see the module's rule 1).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Outcomes {
     /// Transactions started.
     pub attempted: u64,
     /// Acknowledged as committed.
     pub committed: u64,
-    /// Undone by the workload's own rule.
+    /// Rolled back by the workload's own rule.
     pub aborted: u64,
-    /// Undone since others were in the way, after the last retry, by [`syncline_contract::Cause::ALL`].
+    /// Rolled back because of another transaction, after the last retry; by
+    /// [`syncline_contract::Cause::ALL`].
     pub conflicted: [u64; 3],
-    /// Failed, by [`FailureKind::ALL`].
+    /// Rolled back by an error, by [`FailureKind::ALL`].
     pub failed: [u64; 5],
     /// Under way when the run ended, or of unknown outcome.
     pub unfinished: u64,
-    /// Tries that conflicted and were tried again, by [`syncline_contract::Cause::ALL`]; not attempts.
+    /// Tries that conflicted and were retried, by [`syncline_contract::Cause::ALL`]; these are not attempts.
     pub retried: [u64; 3],
     /// Committed transactions that needed more than one try.
     pub committed_after_retry: u64,
@@ -237,15 +238,15 @@ pub struct Outcomes {
 /// A distribution of times in nanoseconds, to three digits.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Distribution {
-    /// How many times.
+    /// The number of times.
     pub count: u64,
-    /// Half were at most this.
+    /// The median.
     pub p50: Nanos,
-    /// Nine of ten.
+    /// The 90th percentile.
     pub p90: Nanos,
-    /// 99 of 100.
+    /// The 99th percentile.
     pub p99: Nanos,
-    /// 999 of 1,000; means little under 10,000 times.
+    /// The 99.9th percentile; unreliable below 10,000 times.
     pub p999: Nanos,
     /// The longest.
     pub max: Nanos,
@@ -260,14 +261,14 @@ pub struct Distribution {
 pub struct TransactionResult {
     /// Its name.
     pub name: String,
-    /// True if every committed one has written.
+    /// True if every committed transaction of the type wrote.
     pub always_writes: bool,
-    /// How its transactions ended.
+    /// The outcomes of its transactions.
     pub outcomes: Outcomes,
-    /// From the start of the first try to the acknowledgement, committed transactions only; none
+    /// From the start of the first try to the acknowledgement, committed transactions only; `None`
     /// without any.
     pub service_ns: Option<Distribution>,
-    /// From when it was due to the acknowledgement; in a closed loop that is the service time.
+    /// From the due time to the acknowledgement; in a closed loop this is the service time.
     pub response_ns: Option<Distribution>,
 }
 
@@ -278,6 +279,6 @@ pub struct OperationResult {
     pub name: String,
     /// True if several may share a round trip, so that their times overlap.
     pub pipelined: bool,
-    /// From sending to the answer, whatever became of the transaction; none if never asked.
+    /// From the request to the answer, whatever the outcome of the transaction; `None` if it never ran.
     pub service_ns: Option<Distribution>,
 }

@@ -1,4 +1,4 @@
-//! From what workers and meters left behind to a result.
+//! Builds the result of a run from the workers' reports, the samples and the store's answers.
 
 use crate::account::fairness::fairness;
 use crate::account::measured::{Measured, StopCause};
@@ -19,7 +19,7 @@ use syncline_contract::{Check, Failure, OwnFigure, StoreProcess, Workload};
 use syncline_instrument::{Nanos, clock};
 use syncline_record::ClientTime;
 
-/// What was asked of the store before and after.
+/// What the store reported before and after the clients ran.
 pub(crate) struct Around {
     pub counters: Vec<StoreCounter>,
     pub round_trip_ns: Option<Nanos>,
@@ -27,7 +27,7 @@ pub(crate) struct Around {
     pub warnings: Vec<Warning>,
 }
 
-/// The result, with what was asked around it.
+/// Builds the result.
 pub(crate) fn assemble<W: Workload>(
     head: RunHead,
     workload: &W,
@@ -36,15 +36,15 @@ pub(crate) fn assemble<W: Workload>(
     around: Around,
 ) -> RunResult {
     let operations = head.plan.operations;
-    let meter = merged(workload, operations, &measured);
+    let stats = merged(workload, operations, &measured);
     let mut outcomes = Outcomes::default();
-    for kind in &meter.kinds {
+    for kind in &stats.kinds {
         outcomes.merge(&kind.outcomes);
     }
     outcomes.assert_sum();
     let span_end = measured.span_end;
     let counted = |kind: &TypeStats| measured_span::counted(span_end, kind.in_span, kind.started());
-    let rated: Vec<Counts> = meter.kinds.iter().map(counted).collect();
+    let rated: Vec<Counts> = stats.kinds.iter().map(counted).collect();
     let commits_in_span = rated.iter().map(|kind| kind.committed).sum();
     let seconds = measured.span_ns as f64 / clock::SECOND as f64;
     let ended = measured.ended_in_whole as f64;
@@ -54,9 +54,9 @@ pub(crate) fn assemble<W: Workload>(
         outcomes,
         throughput_per_s: commits_in_span as f64 / seconds,
         arrivals: measured.arrivals,
-        transactions: transactions(workload, &meter),
+        transactions: transactions(workload, &stats),
         operations: if operations {
-            operation_rows(workload, &meter, head.plan.pipeline == Some(true))
+            operation_rows(workload, &stats, head.plan.pipeline == Some(true))
         } else {
             Vec::new()
         },
@@ -70,10 +70,10 @@ pub(crate) fn assemble<W: Workload>(
         spent: measured.spent,
         weighed: std::mem::take(&mut measured.weighed),
         commits_in_span,
-        client_time: client_time(&meter, head.client.clients, measured.span_ns),
-        commits_late: late(span_end, &meter),
+        client_time: client_time(&stats, head.client.clients, measured.span_ns),
+        commits_late: late(span_end, &stats),
         commits_in_whole: measured.commits_in_whole,
-        saturation: saturation(figures(&head, &measured, sampler, &meter, &around)),
+        saturation: saturation(figures(&head, &measured, sampler, &stats, &around)),
         counters: around.counters,
         round_trip_ns: around.round_trip_ns,
         fairness: fairness(&measured.reports),
@@ -81,11 +81,11 @@ pub(crate) fn assemble<W: Workload>(
         checks: around.checks,
         warnings: Vec::new(),
         stopped_by: stop_reason(workload, measured.stopped_by),
-        reconnects: meter.reconnects,
-        first_lost: meter.first_lost.clone(),
+        reconnects: stats.reconnects,
+        first_lost: stats.first_lost.clone(),
         head,
     };
-    result.checks.extend(response_bounds::judge(workload, &meter));
+    result.checks.extend(response_bounds::judge(workload, &stats));
     result.warnings = warnings(&result);
     result.warnings.extend(around.warnings);
     result
@@ -95,13 +95,13 @@ fn merged<W: Workload>(workload: &W, operations: bool, measured: &Measured<W>) -
     let timed = if operations { workload.plan().operations().len() } else { 0 };
     let mut all = WorkerStats::new(workload.transactions().len(), timed);
     for report in &measured.reports {
-        all.merge(&report.meter);
+        all.merge(&report.stats);
     }
     all
 }
 
-fn transactions<W: Workload>(workload: &W, meter: &WorkerStats) -> Vec<TransactionResult> {
-    let kinds = workload.transactions().iter().zip(&meter.kinds);
+fn transactions<W: Workload>(workload: &W, stats: &WorkerStats) -> Vec<TransactionResult> {
+    let kinds = workload.transactions().iter().zip(&stats.kinds);
     kinds
         .enumerate()
         .map(|(position, (name, kind))| TransactionResult {
@@ -114,30 +114,31 @@ fn transactions<W: Workload>(workload: &W, meter: &WorkerStats) -> Vec<Transacti
         .collect()
 }
 
-/// What the clients did with their time.
-fn client_time(meter: &WorkerStats, clients: usize, span_ns: Nanos) -> ClientTime {
+/// The clients' time in and between transactions, as shares of the span.
+fn client_time(stats: &WorkerStats, clients: usize, span_ns: Nanos) -> ClientTime {
     let all_ns = clients as f64 * span_ns as f64;
     let part = |ns: Nanos| share(ns as f64, all_ns).unwrap_or(0.0);
-    ClientTime { in_transactions: part(meter.busy_ns), between: part(meter.between_ns) }
+    ClientTime { in_transactions: part(stats.busy_ns), between: part(stats.between_ns) }
 }
 
-/// Commits that are not in the rate, since they were acknowledged after the span; a run by count ends with
-/// its last.
-fn late(end: SpanEnd, meter: &WorkerStats) -> u64 {
+/// Commits that are not in the rate because they were acknowledged after the span. A run by count has none:
+/// its span ends with its last transaction.
+fn late(end: SpanEnd, stats: &WorkerStats) -> u64 {
     match end {
-        SpanEnd::Time { .. } => meter.kinds.iter().map(|kind| kind.late).sum(),
+        SpanEnd::Time { .. } => stats.kinds.iter().map(|kind| kind.late).sum(),
         SpanEnd::Count { .. } => 0,
     }
 }
 
-/// A row a name: a workload may prepare one operation several times, once a column.
+/// One row per name. A workload may prepare an operation several times, such as once per column; their times
+/// are added.
 fn operation_rows<W: Workload>(
     workload: &W,
-    meter: &WorkerStats,
+    stats: &WorkerStats,
     pipelined: bool,
 ) -> Vec<OperationResult> {
     let plan = workload.plan();
-    let rows = plan.operations().iter().zip(&meter.operations);
+    let rows = plan.operations().iter().zip(&stats.operations);
     let mut named: Vec<(&str, Histogram<u64>)> = Vec::new();
     for (operation, times) in rows {
         match named.iter_mut().find(|(name, _)| *name == operation.name) {
@@ -153,7 +154,7 @@ fn operation_rows<W: Workload>(
     rows.collect()
 }
 
-/// What the workload is known by; an unknown figure is left out.
+/// The workload's own figures, without those that are not finite.
 fn own_figures<W: Workload>(
     workload: &W,
     rated: &[Counts],
@@ -175,7 +176,7 @@ fn figures<W: Workload>(
     head: &RunHead,
     measured: &Measured<W>,
     sampler: &Sampler,
-    meter: &WorkerStats,
+    stats: &WorkerStats,
     around: &Around,
 ) -> SaturationFigures {
     let (before, now) = &measured.span;
@@ -193,7 +194,8 @@ fn figures<W: Workload>(
     SaturationFigures {
         workers_busy: share(cpu_ns, wall_ns as f64),
         laboratory_share: match sampler.process() {
-            // Whatever a client of another process does is the laboratory's and its library's work.
+            // If the store is another process, all work of the workers is the laboratory's or its client
+            // library's.
             StoreProcess::Other(_) | StoreProcess::Unknown(_) => Some(1.0),
             StoreProcess::InProcess => head
                 .plan
@@ -201,7 +203,7 @@ fn figures<W: Workload>(
                 .and_then(|ns| share(ns * measured.ended_in_whole as f64, cpu_ns)),
         },
         machine_busy: machine.busy,
-        conflict_share: share(meter.conflicts as f64, meter.tries as f64),
+        conflict_share: share(stats.conflicts as f64, stats.tries as f64),
         line_share: head
             .plan
             .line_max_per_s
@@ -221,20 +223,20 @@ fn figures<W: Workload>(
         }),
         round_trip_share: around
             .round_trip_ns
-            .zip(usual_service_ns(meter))
+            .zip(usual_service_ns(stats))
             .and_then(|(trip, service)| share(trip as f64, service as f64)),
         lock_wait_share: lock_wait_share(&around.counters, measured, head.client.clients),
     }
 }
 
-/// Half of the transactions of the type that committed most took at most this.
-fn usual_service_ns(meter: &WorkerStats) -> Option<Nanos> {
-    let kinds = meter.kinds.iter();
+/// The median service time of the type with the most commits.
+fn usual_service_ns(stats: &WorkerStats) -> Option<Nanos> {
+    let kinds = stats.kinds.iter();
     let most = kinds.max_by_key(|kind| kind.outcomes.committed)?;
     distribution(&most.service).map(|times| times.p50)
 }
 
-/// A part of a whole, 0 to 1; none without a whole.
+/// A share from 0 to 1; `None` if the whole is zero.
 fn share(part: f64, whole: f64) -> Option<f64> {
     (whole > 0.0).then(|| (part / whole).clamp(0.0, 1.0))
 }

@@ -1,4 +1,4 @@
-//! Readings of machine, disk and processes, and what lies between two of them.
+//! Readings of machine, disk and processes, and the differences between two of them.
 
 use std::path::Path;
 use syncline_contract::StoreProcess;
@@ -7,7 +7,7 @@ use syncline_host::{
 };
 use syncline_instrument::{Nanos, clock};
 
-/// What the machine did in an interval, as the record's interval has it.
+/// The machine's activity in an interval, with the fields of the record's interval.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct MachineInterval {
     pub steal: Option<f64>,
@@ -20,7 +20,7 @@ pub(crate) struct MachineInterval {
     pub page_faults: Option<u64>,
 }
 
-/// The meters of a run.
+/// Reads the counters of machine, disk and processes during a run.
 pub(crate) struct Sampler {
     process: StoreProcess,
     place: Result<BlockDevice, String>,
@@ -28,7 +28,7 @@ pub(crate) struct Sampler {
     unseen_syncs: Option<&'static str>,
 }
 
-/// Everything that was read at one time.
+/// All counters at one time.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Reading {
     pub at: Nanos,
@@ -38,13 +38,13 @@ pub(crate) struct Reading {
     store: Option<ProcessUsage>,
     pub block: Option<BlockCounts>,
     pub calls: Option<SyncCounts>,
-    /// By the store's own count.
+    /// Synchronous writes by the store's own count.
     pub synced_writes: Option<u64>,
 }
 
 impl Sampler {
-    /// To be made before workers are started: only what a thread starts later is counted with it.
-    /// `unseen_syncs` is the reason why the store's syncs are not among its sync calls, if they are not.
+    /// Create it before the workers: the counters include only threads that this thread starts later.
+    /// `unseen_syncs` is the reason why the store's sync calls do not show its syncs, if they do not.
     pub(crate) fn new(
         process: StoreProcess,
         place: Result<BlockDevice, String>,
@@ -58,27 +58,27 @@ impl Sampler {
         Sampler { process, place, calls, unseen_syncs }
     }
 
-    /// The disk under the log, or why none is known.
+    /// The disk under the log, or why it is unknown.
     pub(crate) fn place(&self) -> &Result<BlockDevice, String> {
         &self.place
     }
 
-    /// Why system calls are not counted; none if they are.
+    /// Why system calls are not counted; `None` if they are.
     pub(crate) fn calls_refusal(&self) -> Option<&str> {
         self.calls.as_ref().err().map(String::as_str)
     }
 
-    /// Why sync calls are not the store's syncs, or are not counted; none if they are.
+    /// Why the counted sync calls are not the store's syncs, or are not counted; `None` if they are.
     pub(crate) fn syncs_refusal(&self) -> Option<&str> {
         self.calls_refusal().or(self.unseen_syncs)
     }
 
-    /// Whose system calls are counted.
+    /// The process whose system calls are counted.
     pub(crate) fn process(&self) -> StoreProcess {
         self.process
     }
 
-    /// Reads all meters.
+    /// Reads all counters.
     pub(crate) fn read(&self) -> Reading {
         let root = Path::new("/");
         let own = ProcessUsage::own();
@@ -100,7 +100,7 @@ impl Sampler {
         }
     }
 
-    /// Processor time that the store has used since `before`, where it is a process of its own.
+    /// Processor time that the store used from `before` to `now`, if it is a separate process.
     pub(crate) fn store_cpu_ns(&self, before: &Reading, now: &Reading) -> Option<Nanos> {
         match self.process {
             StoreProcess::Other(_) => {
@@ -111,7 +111,7 @@ impl Sampler {
         }
     }
 
-    /// What the machine did from `before` to `now`.
+    /// The machine's activity from `before` to `now`.
     pub(crate) fn between(&self, before: &Reading, now: &Reading) -> MachineInterval {
         let span_ns = now.at.saturating_sub(before.at);
         let of_span = |time_ns: Nanos| (span_ns > 0).then(|| time_ns as f64 / span_ns as f64);

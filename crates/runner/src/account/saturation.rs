@@ -1,10 +1,10 @@
-//! What held a run back, judged from figures and thresholds that stand in the result.
+//! The bottleneck of a run, judged from figures and thresholds that the result contains.
 //!
-//! Judged in this order, the first that applies: client-bound (the laboratory itself), lock-bound,
+//! The first verdict that applies wins, in this order: client-bound (the laboratory itself), lock-bound,
 //! sync-bound, read-bound, network-bound, CPU-bound, nothing saturated. A figure that was not measured
 //! supports no verdict.
 
-/// What held a run back.
+/// The bottleneck of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Bottleneck {
     /// The laboratory's own work: the store can do more than this run shows.
@@ -17,9 +17,9 @@ pub enum Bottleneck {
     Read,
     /// The round trip to the store.
     Network,
-    /// Transactions in one another's way.
+    /// Conflicts and lock waits between transactions.
     Lock,
-    /// Nothing that was measured; or the load asked for no more.
+    /// Nothing that was measured, or the load did not saturate anything.
     Nothing,
 }
 
@@ -38,68 +38,68 @@ impl Bottleneck {
     }
 }
 
-/// The figures that a verdict rests on; none where not measured.
+/// The figures that a verdict is based on; `None` if not measured.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct SaturationFigures {
-    /// Share of the workers' time spent running, 0 to 1; waiting loops are taken off.
+    /// Share of the workers' time spent running, 0 to 1; without spinning.
     pub workers_busy: Option<f64>,
     /// Share of that running time that is the laboratory's own work, 0 to 1.
     pub laboratory_share: Option<f64>,
-    /// Share of all processors' time that was used by anyone, 0 to 1.
+    /// Share of all processors' time that all processes used, 0 to 1.
     pub machine_busy: Option<f64>,
     /// Conflicted tries over all tries, 0 to 1.
     pub conflict_share: Option<f64>,
-    /// Syncs a second over the best rate that the probe reached there, 0 and up; above 1 the line has moved.
+    /// Syncs a second over the best rate that the probe reached in the log directory, 0 and up. Above 1 the
+    /// disk's sync rate has changed since the probe.
     pub line_share: Option<f64>,
     /// Share of the time in which the log's disk had a request in flight, 0 to 1.
     pub device_busy: Option<f64>,
-    /// Syncs of the store, a second: system calls and, where they are counted, synchronous writes.
+    /// Syncs of the store a second: system calls and, where they are counted, synchronous writes.
     pub syncs_per_s: Option<f64>,
-    /// The synchronous writes among them (`O_DSYNC`, `RWF_DSYNC`); none where nobody counts them.
+    /// The synchronous writes among them (`O_DSYNC`, `RWF_DSYNC`); `None` if they are not counted.
     pub synced_writes_per_s: Option<f64>,
-    /// Flushes that the log's disk completed, a second; a store without a sync count of its own.
+    /// Flushes that the log's disk completed, a second; for stores whose syncs are not counted.
     pub flushes_per_s: Option<f64>,
     /// Share of the disk's requests that were reads, 0 to 1.
     pub read_share: Option<f64>,
     /// The round trip to the store over the service time of a transaction, 0 to 1.
     pub round_trip_share: Option<f64>,
-    /// Share of the clients' time that they waited for one another's locks, by the store's own
-    /// account, 0 to 1.
+    /// Share of the clients' time that they waited for each other's locks, by the store's own counter,
+    /// 0 to 1.
     pub lock_wait_share: Option<f64>,
 }
 
 /// One threshold of a verdict.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Threshold {
-    /// The field of [`SaturationFigures`] it is held against.
+    /// The field of [`SaturationFigures`] that it applies to.
     pub figure: &'static str,
-    /// The least value at which that figure counts as saturated.
+    /// The lowest value at which that figure counts as saturated.
     pub at_least: f64,
 }
 
 /// The share at which workers or processors count as busy.
 pub const BUSY: f64 = 0.9;
-/// The share of the workers' running time at which the laboratory is what is being measured.
+/// The share of the workers' running time at which the run measures the laboratory and not the store.
 pub const LABORATORY: f64 = 0.5;
-/// The share of conflicted tries at which transactions are in one another's way.
+/// The share of conflicted tries at which conflicts are the limit.
 pub const CONFLICTS: f64 = 0.3;
-/// The share of the clients' time at which their waits for locks are the limit.
+/// The share of the clients' time at which lock waits are the limit.
 pub const LOCK_WAITS: f64 = 0.5;
 /// The share of the sync line at which syncs are the limit.
 pub const LINE: f64 = 0.7;
-/// The share of the time at which a disk counts as busy: then it is the largest part of what a lone
-/// client waits for.
+/// The share of the time at which a disk counts as busy: a single client then waits mostly for the disk.
 pub const DEVICE: f64 = 0.5;
-/// The share of requests at which a busy disk is busy reading.
+/// The share of reads among the requests at which a busy disk is read-bound.
 pub const READS: f64 = 0.5;
 /// The share of the service time at which the round trip is the limit.
 pub const ROUND_TRIP: f64 = 0.7;
 
-/// So many times as often as syncs are called a disk may be flushed before the calls are no longer taken for
-/// all syncs, where nobody counts synchronous writes.
+/// The ratio of disk flushes to sync calls above which the calls cannot be all syncs. Applies if synchronous
+/// writes are not counted.
 const UNSEEN: f64 = 5.0;
 
-/// Every threshold, as the record prints them.
+/// All thresholds, as the record lists them.
 pub const THRESHOLDS: [Threshold; 9] = [
     Threshold { figure: "workers_busy", at_least: BUSY },
     Threshold { figure: "machine_busy", at_least: BUSY },
@@ -112,20 +112,21 @@ pub const THRESHOLDS: [Threshold; 9] = [
     Threshold { figure: "lock_wait_share", at_least: LOCK_WAITS },
 ];
 
-/// A verdict with what it rests on.
+/// A verdict with its figures and thresholds.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Saturation {
     /// The verdict.
     pub verdict: Bottleneck,
-    /// Why, in one sentence.
+    /// The reason, in one sentence.
     pub reason: String,
     /// The figures.
     pub figures: SaturationFigures,
-    /// The thresholds they were held against.
+    /// The thresholds that the figures were compared with.
     pub thresholds: &'static [Threshold],
 }
 
-/// Judges figures. Pure: call it again when a figure becomes known later, such as the sync line.
+/// Judges the figures. A pure function: call it again when a figure becomes known later, such as the sync
+/// line.
 pub fn saturation(figures: SaturationFigures) -> Saturation {
     let (verdict, reason) = judge(&figures);
     Saturation { verdict, reason, figures, thresholds: &THRESHOLDS }
@@ -148,11 +149,11 @@ fn judge(figures: &SaturationFigures) -> (Bottleneck, String) {
     }
     if reached(figures.lock_wait_share, LOCK_WAITS) {
         let share = percent(figures.lock_wait_share);
-        let reason = format!("clients waited for one another's locks {share} of their time");
+        let reason = format!("clients waited for each other's locks {share} of their time");
         return (Bottleneck::Lock, reason);
     }
-    if let Some(found) = disk(figures) {
-        return found;
+    if let Some(verdict) = disk(figures) {
+        return verdict;
     }
     if reached(figures.round_trip_share, ROUND_TRIP) {
         let share = percent(figures.round_trip_share);
@@ -175,11 +176,11 @@ fn judge(figures: &SaturationFigures) -> (Bottleneck, String) {
 fn disk(figures: &SaturationFigures) -> Option<(Bottleneck, String)> {
     if reached(figures.line_share, LINE) {
         let reason = match figures.line_share {
-            // More syncs than the disk can do are none: it is the line that is out of date.
+            // A store cannot sync faster than its disk: the probe's sync rate is out of date.
             Some(share) if share > 1.0 => {
                 let syncs = figures.syncs_per_s.unwrap_or_default();
                 format!(
-                    "the store made {syncs:.0} syncs a second, as many as the disk's measured sync rate or more: that \
+                    "the store made {syncs:.0} syncs a second, more than the disk's measured sync rate, which \
                      was measured while the disk was slower"
                 )
             }
@@ -205,7 +206,7 @@ fn disk(figures: &SaturationFigures) -> Option<(Bottleneck, String)> {
         Some(syncs) if syncs > 0.0 && !unseen => {
             Some((Bottleneck::Sync, format!("{busy}, {syncs:.0} syncs a second")))
         }
-        // Nobody counted syncs, or not those that are writes; each flushes the disk.
+        // Syncs were not counted, or synchronous writes were not; each of them flushes the disk.
         None | Some(_) if flushes > 0.0 && figures.syncs_per_s != Some(0.0) => {
             Some((Bottleneck::Sync, format!("{busy}, {flushes:.0} flushes a second")))
         }
@@ -213,23 +214,24 @@ fn disk(figures: &SaturationFigures) -> Option<(Bottleneck, String)> {
     }
 }
 
-/// Why nothing is said to be the limit.
+/// Why no bottleneck is reported.
 fn nothing(figures: &SaturationFigures) -> String {
     if !reached(figures.device_busy, DEVICE) {
         return "no measured figure reached its threshold".to_owned();
     }
     let busy = percent(figures.device_busy);
     let counted = match (figures.syncs_per_s, figures.synced_writes_per_s) {
-        (Some(_), Some(_)) => "the store made no sync, so its writes are not what waited",
+        (Some(_), Some(_)) => "the store made no sync, so no transaction waited for its writes",
         (Some(_), None) => {
-            "no sync was counted, and synchronous writes of this store are not known"
+            "no sync was counted, and the synchronous writes of this store are unknown"
         }
         (None, _) => "the syncs of this store were not counted",
     };
     format!("the log's disk was busy {busy} of the time, but {counted}")
 }
 
-/// Syncs by system calls and by synchronous writes, where those are counted; none if the calls are not.
+/// Syncs by system calls and, where they are counted, by synchronous writes; `None` if the calls are not
+/// counted.
 pub(crate) fn all_syncs(calls: Option<f64>, writes: Option<f64>) -> Option<f64> {
     Some(calls? + writes.unwrap_or(0.0))
 }
@@ -258,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn busy_workers_are_the_client_only_where_the_work_is_the_laboratorys_own() {
+    fn busy_workers_are_client_bound_only_if_the_work_is_the_laboratorys_own() {
         let busy = |share: Option<f64>| {
             verdict(|figures| {
                 figures.workers_busy = Some(0.97);
@@ -271,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn a_busy_disk_is_judged_by_what_it_does() {
+    fn a_busy_disk_is_judged_by_its_requests() {
         let disk =
             |read_share: Option<f64>, syncs_per_s: Option<f64>, flushes_per_s: Option<f64>| {
                 verdict(|figures| {
@@ -288,9 +290,9 @@ mod tests {
         assert_eq!(disk(None, None, None), Bottleneck::Nothing);
     }
 
-    /// D2, D3, D19: writes that are syncs are syncs.
+    /// D2, D3, D19: synchronous writes count as syncs.
     #[test]
-    fn a_disk_busy_with_synchronous_writes_is_the_limit() {
+    fn a_disk_busy_with_synchronous_writes_is_sync_bound() {
         let figures = SaturationFigures {
             device_busy: Some(0.84),
             read_share: Some(0.0),
@@ -298,52 +300,52 @@ mod tests {
             synced_writes_per_s: Some(4_217.0),
             ..SaturationFigures::default()
         };
-        let found = saturation(figures);
-        assert_eq!(found.verdict, Bottleneck::Sync);
-        assert!(found.reason.contains("4222 syncs a second"), "{}", found.reason);
+        let result = saturation(figures);
+        assert_eq!(result.verdict, Bottleneck::Sync);
+        assert!(result.reason.contains("4222 syncs a second"), "{}", result.reason);
         assert_eq!(all_syncs(Some(5.0), None), Some(5.0));
-        assert_eq!(all_syncs(None, Some(4_217.0)), None, "calls are not known");
+        assert_eq!(all_syncs(None, Some(4_217.0)), None, "the calls are unknown");
     }
 
-    /// D3: a few calls beside many synchronous writes that nobody counts.
+    /// D3: a few sync calls, and many synchronous writes that are not counted.
     #[test]
-    fn flushes_speak_where_synchronous_writes_are_not_counted() {
-        let found = saturation(SaturationFigures {
+    fn flushes_decide_where_synchronous_writes_are_not_counted() {
+        let result = saturation(SaturationFigures {
             device_busy: Some(0.66),
             syncs_per_s: Some(5.0),
             flushes_per_s: Some(4_200.0),
             ..SaturationFigures::default()
         });
-        assert_eq!(found.verdict, Bottleneck::Sync);
-        assert!(found.reason.contains("4200 flushes a second"), "{}", found.reason);
+        assert_eq!(result.verdict, Bottleneck::Sync);
+        assert!(result.reason.contains("4200 flushes a second"), "{}", result.reason);
     }
 
-    /// D2: not "no figure reached its threshold" beside one that did.
+    /// D2: the reason must not say "no figure reached its threshold" when one did.
     #[test]
-    fn a_busy_disk_is_named_also_where_nothing_is_concluded_from_it() {
-        let found = saturation(SaturationFigures {
+    fn a_busy_disk_is_named_even_without_a_verdict() {
+        let result = saturation(SaturationFigures {
             device_busy: Some(0.84),
             syncs_per_s: Some(0.0),
             ..SaturationFigures::default()
         });
-        assert_eq!(found.verdict, Bottleneck::Nothing);
-        assert!(found.reason.contains("busy 84 %"), "{}", found.reason);
+        assert_eq!(result.verdict, Bottleneck::Nothing);
+        assert!(result.reason.contains("busy 84 %"), "{}", result.reason);
     }
 
     /// D8
     #[test]
-    fn nobody_syncs_above_the_line() {
-        let found = saturation(SaturationFigures {
+    fn a_sync_rate_above_the_line_means_the_line_is_out_of_date() {
+        let result = saturation(SaturationFigures {
             line_share: Some(1.15),
             syncs_per_s: Some(7_400.0),
             ..SaturationFigures::default()
         });
-        assert_eq!(found.verdict, Bottleneck::Sync);
-        assert!(!found.reason.contains("115"), "{}", found.reason);
+        assert_eq!(result.verdict, Bottleneck::Sync);
+        assert!(!result.reason.contains("115"), "{}", result.reason);
         assert!(
-            found.reason.contains("that was measured while the disk was slower"),
+            result.reason.contains("which was measured while the disk was slower"),
             "{}",
-            found.reason
+            result.reason
         );
     }
 

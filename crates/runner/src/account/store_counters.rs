@@ -1,8 +1,8 @@
-//! What the store itself counts, before the first client connected and after the last had gone.
+//! Growth of the store's own counters, from before the first client connects to after the last has left.
 //!
-//! Both readings are taken while no session of the run is open: some stores' sessions report what they
-//! did up to a second late, or when they end. So the span is the clients' whole life, warm-up and drain
-//! included, and what others did in the store meanwhile is in it.
+//! Both readings are taken while no session of the run is open, because the sessions of some stores report
+//! their work up to a second late, or when they end. So the counters cover the whole time of the clients,
+//! warm-up and drain included, and they include the work of other users of the store in that time.
 
 use crate::account::measured::Measured;
 use syncline_contract::{Counter, CounterUnit, Meaning, Workload};
@@ -10,19 +10,19 @@ use syncline_contract::{Counter, CounterUnit, Meaning, Workload};
 /// One counter of the store around a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StoreCounter {
-    /// What it tells.
+    /// Its meaning in our words.
     pub meaning: Meaning,
     /// The store's own name for it.
     pub name: String,
-    /// What its values are counted in.
+    /// The unit of its values.
     pub unit: CounterUnit,
     /// How it was read.
     pub said_by: String,
     /// Its value before, if there was one.
     pub before: Option<u64>,
-    /// Its value after.
+    /// Its value after, if there was one.
     pub after: Option<u64>,
-    /// By how much it has grown, or why that is not known.
+    /// Its growth, or why that is unknown.
     pub grown: Result<u64, String>,
 }
 
@@ -38,7 +38,7 @@ pub(crate) fn grown(before: &[Counter], after: &[Counter]) -> Vec<StoreCounter> 
             before: before.value.as_ref().ok().copied(),
             after: after.and_then(|after| after.value.as_ref().ok().copied()),
             grown: after.map_or_else(
-                || Err("the store did not say it again after the run".to_owned()),
+                || Err("the store did not report it again after the run".to_owned()),
                 |after| after.grown_since(before),
             ),
         }
@@ -46,14 +46,14 @@ pub(crate) fn grown(before: &[Counter], after: &[Counter]) -> Vec<StoreCounter> 
     pairs.collect()
 }
 
-/// By how much the counter of a meaning has grown.
+/// The growth of the counter with this meaning.
 pub(crate) fn grown_of(counters: &[StoreCounter], meaning: Meaning) -> Option<u64> {
-    let found = counters.iter().find(|counter| counter.meaning == meaning);
-    found?.grown.as_ref().ok().copied()
+    let counter = counters.iter().find(|counter| counter.meaning == meaning);
+    counter?.grown.as_ref().ok().copied()
 }
 
-/// Of so many commits those that may have written: where the store's commits hold transactions that only
-/// read, at most as many as it gave out transaction ids. None if it does not tell them apart.
+/// The part of `commits` that may have written. If the store's commits include read-only transactions, it is
+/// at most the number of transaction ids assigned. `None` if the store does not report that number.
 pub(crate) fn writing_commits(counters: &[StoreCounter], commits: Option<u64>) -> Option<u64> {
     if !commits_hold_reads(counters) {
         return commits;
@@ -61,13 +61,13 @@ pub(crate) fn writing_commits(counters: &[StoreCounter], commits: Option<u64>) -
     Some(grown_of(counters, Meaning::TransactionIds)?.min(commits?))
 }
 
-/// True if the store's commits are also those of transactions that only read.
+/// True if the store's commits include read-only transactions.
 pub(crate) fn commits_hold_reads(counters: &[StoreCounter]) -> bool {
     counters.iter().any(|counter| counter.meaning == Meaning::TransactionIds)
 }
 
-/// Of that many writing commits those that shared a sync of the log; none without a commit, without a
-/// sync, or if the log is known not to have grown.
+/// Writing commits per sync of the log; `None` without a commit, without a sync, or if the log is known not
+/// to have grown.
 pub(crate) fn shared_syncs(counters: &[StoreCounter], writing: Option<u64>) -> Option<f64> {
     let commits = writing.filter(|commits| *commits > 0)?;
     let syncs = grown_of(counters, Meaning::LogSyncs).filter(|syncs| *syncs > 0)?;
@@ -75,14 +75,14 @@ pub(crate) fn shared_syncs(counters: &[StoreCounter], writing: Option<u64>) -> O
     logged.then_some(commits as f64 / syncs as f64)
 }
 
-/// Commits that may have written and shared a sync of the log, by the store's own counters; none where
-/// those do not tell.
+/// Commits that may have written per sync of the log, by the store's own counters; `None` if the counters do
+/// not show it.
 pub fn commits_per_sync(counters: &[StoreCounter]) -> Option<f64> {
     let commits = grown_of(counters, Meaning::Commits);
     shared_syncs(counters, writing_commits(counters, commits))
 }
 
-/// The share of the clients' time that they waited for one another's locks, by the store's own account.
+/// The share of the clients' time that they waited for each other's locks, by the store's own counter.
 pub(crate) fn lock_wait_share<W: Workload>(
     counters: &[StoreCounter],
     measured: &Measured<W>,
@@ -107,13 +107,13 @@ mod tests {
     }
 
     #[test]
-    fn commits_per_sync_come_from_what_grew() {
+    fn commits_per_sync_come_from_the_growth_of_counters() {
         let counters = grown(&readings(100, 50), &readings(900, 250));
         assert_eq!(commits_per_sync(&counters), Some(4.0));
         assert_eq!((counters[0].before, counters[0].after), (Some(100), Some(900)));
     }
 
-    /// A store whose commits hold those that only read: 1,000 commits, 10 syncs.
+    /// A store whose commits include read-only transactions: 1,000 commits, 10 syncs.
     fn reading(ids: Option<u64>, bytes: u64) -> Option<f64> {
         let at = |commits, syncs, ids: Option<u64>, bytes| {
             let mut all = readings(commits, syncs);
@@ -135,13 +135,13 @@ mod tests {
         assert_eq!(reading(Some(40), 9_000), Some(4.0));
         // Subtransactions take ids too.
         assert_eq!(reading(Some(7_000), 9_000), Some(100.0));
-        assert_eq!(reading(Some(0), 9_000), None, "nobody wrote");
+        assert_eq!(reading(Some(0), 9_000), None, "no transaction wrote");
         assert_eq!(reading(Some(40), 0), None, "the log did not grow");
-        assert_eq!(reading(None, 9_000), None, "it does not tell who wrote");
+        assert_eq!(reading(None, 9_000), None, "the number of writing commits is unknown");
     }
 
     #[test]
-    fn no_sync_and_no_answer_are_unknown() {
+    fn commits_per_sync_are_unknown_without_a_sync_or_an_answer() {
         assert_eq!(commits_per_sync(&grown(&readings(1, 5), &readings(9, 5))), None);
         let gone = grown(&readings(1, 5), &[]);
         assert_eq!(commits_per_sync(&gone), None);

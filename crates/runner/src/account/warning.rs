@@ -1,8 +1,8 @@
-//! What may spoil a result, with advice. A warning never changes a figure.
+//! Conditions that may invalidate a result, with advice. A warning never changes a figure.
 
 use std::fmt::Display;
 
-/// Something that may spoil a result.
+/// A condition that may invalidate a result.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Warning {
     /// The processors change their frequency.
@@ -17,24 +17,24 @@ pub enum Warning {
     },
     /// Other processes used the processors.
     ForeignLoad {
-        /// Processors' worth of time.
+        /// Processor time over wall-clock time.
         cpus: f64,
     },
     /// Some clients were hardly served.
     StarvedClients {
-        /// Which, by number.
+        /// Their numbers.
         clients: Vec<u64>,
-        /// Of how many.
+        /// The number of all clients.
         of: usize,
     },
     /// Too few transactions for the 99.9th percentile.
     FewSamples {
         /// The transaction type.
         transaction: String,
-        /// How many committed.
+        /// Committed transactions of the type.
         count: u64,
     },
-    /// The warm-up was short for what is compared with other runs.
+    /// The warm-up was too short for a comparison with other runs.
     ShortWarmUp {
         /// Its length in seconds.
         seconds: f64,
@@ -46,78 +46,78 @@ pub enum Warning {
     },
     /// The laboratory was built without optimization.
     DebugBuild,
-    /// A transaction lasts so long that the measured span holds few of them after one another.
+    /// Transactions take so long that the measured span has room for only a few in a row.
     LongTransactions {
-        /// Half of the transactions lasted at most this, in seconds.
+        /// The median service time of the slowest transaction type, in seconds.
         p50_s: f64,
         /// The measured span in seconds.
         measured_s: f64,
     },
     /// Commits that were acknowledged after the measured span, so that they are in no rate.
     EndedLate {
-        /// How many.
+        /// The number of those commits.
         late: u64,
-        /// Of how many committed transactions that started in the span.
+        /// The number of all committed transactions that started in the span.
         of: u64,
     },
     /// No transaction was started in the measured span.
     NothingAttempted,
-    /// Transactions were abandoned when the drain was over, or their outcome is not known.
+    /// Transactions were abandoned at the end of the drain, or their outcome is unknown.
     Unfinished {
-        /// How many.
+        /// The number of those transactions.
         count: u64,
     },
-    /// More was offered than the clients could start.
+    /// The load offered more than the clients could start.
     Overload {
         /// Arrivals for which no client was free.
         abandoned: u64,
         /// Arrivals offered.
         offered: u64,
     },
-    /// Connections were lost and made again.
+    /// Connections were lost and reopened.
     Reconnected {
-        /// How often.
+        /// The number of lost connections.
         count: u64,
-        /// Why the first was lost, by the store's word; none if that is not known.
+        /// Why the first was lost, as the store reported it; `None` if unknown.
         why: Option<String>,
     },
-    /// Which number of workers commits most is within the noise of the trial.
+    /// The worker trials differ by no more than their noise.
     WorkersUnclear {
-        /// The one that was taken.
+        /// The chosen number of workers.
         workers: usize,
-        /// Each that was tried, and its least and most commits a second.
+        /// Each number tried, with its lowest and highest commits a second.
         tried: Vec<(usize, f64, f64)>,
     },
-    /// More worker threads than processors wait for one another.
+    /// There are more worker threads than processors, so that workers wait for each other.
     TooManyWorkers {
         /// Workers.
         workers: usize,
         /// Processors.
         cores: usize,
     },
-    /// The checks could not be made.
+    /// The workload's checks could not run.
     ChecksNotMade {
-        /// Why.
+        /// The reason.
         why: String,
     },
     /// Sessions whose transactions did not end wait for something.
     SessionsWait {
-        /// For what, by the store's word.
+        /// What they wait for, as the store reported it.
         why: String,
     },
-    /// The store did not say its counters or how far away it is.
+    /// The store did not report its counters or its round trip.
     NotAnswered {
-        /// Why.
+        /// The reason.
         why: String,
     },
-    /// What kept rows are now could not be written into the store.
+    /// The mark of the kept rows could not be updated.
     NotMarked {
-        /// Why.
+        /// The reason.
         why: String,
     },
-    /// What the run made could not be removed.
+    /// The run's tables could not be removed.
     NotRemoved {
-        /// Why.
+        /// The reason.
         why: String,
     },
 }
@@ -150,7 +150,7 @@ impl Warning {
         }
     }
 
-    /// What was seen: one sentence without a final period.
+    /// The observation: one sentence without a final period.
     pub fn what(&self) -> String {
         match self {
             Warning::FrequencyScaling { governor } => {
@@ -207,30 +207,31 @@ impl Warning {
                     format!("{workers}: {least:.0}/s to {most:.0}/s")
                 });
                 format!(
-                    "which number of workers commits most is within the noise of the trial ({}); {workers} taken",
+                    "the worker trials do not show clearly which number of workers commits most ({}); {workers} \
+                     used",
                     each.collect::<Vec<_>>().join(", ")
                 )
             }
             Warning::TooManyWorkers { workers, cores } => {
                 format!("{} share {}", plural(*workers, "worker"), plural(*cores, "processor"))
             }
-            Warning::ChecksNotMade { why } => format!("the checks were not made: {why}"),
+            Warning::ChecksNotMade { why } => format!("the workload's checks did not run: {why}"),
             Warning::SessionsWait { why } => {
-                format!("transactions did not end since their sessions wait: {why}")
+                format!("transactions did not end because their sessions wait: {why}")
             }
             Warning::NotAnswered { why } => {
-                format!("the store did not answer what it was asked around the run: {why}")
+                format!("the store did not report its counters or its round trip: {why}")
             }
             Warning::NotMarked { why } => {
-                format!("what the kept rows are now could not be read and marked: {why}")
+                format!("the kept rows could not be marked with their new content: {why}")
             }
             Warning::NotRemoved { why } => {
-                format!("what the run made in the store was not removed: {why}")
+                format!("the run's tables in the store were not removed: {why}")
             }
         }
     }
 
-    /// What to do about it: one sentence without a final period.
+    /// The advice: one sentence without a final period.
     pub fn advice(&self) -> &'static str {
         match self {
             Warning::FrequencyScaling { .. } => {
@@ -255,25 +256,25 @@ impl Warning {
                 "run at least a hundred times as long as a transaction takes"
             }
             Warning::NothingAttempted => {
-                "run for longer than clients think and key in, or at a higher --rate; nothing was measured"
+                "nothing was measured: run longer than the keying and think times, or at a higher --rate"
             }
             Warning::Unfinished { .. } => {
                 "give a longer --drain, or check what the store waits for"
             }
             Warning::Overload { .. } => {
-                "this is a measurement of overload; lower --rate to find what the store can do"
+                "this run measures overload; lower --rate to find the rate that the store can sustain"
             }
             Warning::Reconnected { .. } => "check the store's log for why it closed connections",
             Warning::WorkersUnclear { .. } => {
-                "give --workers in runs that are compared with one another"
+                "set --workers in runs that are compared with each other"
             }
             Warning::TooManyWorkers { .. } => "use at most as many workers as processors",
-            Warning::ChecksNotMade { .. } => "nothing is known of whether the store kept its rows",
+            Warning::ChecksNotMade { .. } => "it is unknown whether the store kept its rows",
             Warning::SessionsWait { .. } => {
-                "mend what they wait for, such as a standby that has gone, and measure again"
+                "fix what they wait for, such as a lost standby, and measure again"
             }
-            Warning::NotAnswered { .. } => "its counters or its round trip stay unknown",
-            Warning::NotMarked { .. } => "a later run will refuse them: remove them",
+            Warning::NotAnswered { .. } => "the missing figures stay unknown",
+            Warning::NotMarked { .. } => "remove the kept rows: later runs will refuse them",
             Warning::NotRemoved { .. } => crate::error::REMOVE_BY_HAND,
         }
     }

@@ -1,4 +1,4 @@
-//! When a result deserves a warning.
+//! The rules that raise warnings on a result.
 
 use crate::account::range::Range;
 use crate::account::result::RunResult;
@@ -8,48 +8,48 @@ use syncline_contract::ClientModel;
 use syncline_instrument::clock;
 use syncline_record::Interval;
 
-/// Stolen time that is felt in percentiles.
+/// The share of stolen time that affects percentiles.
 const STEAL: f64 = 0.01;
-/// Processors' worth of foreign load that is felt on any machine.
+/// The load of other processes, in processors, that affects a run on any machine.
 const FOREIGN_CPUS: f64 = 0.2;
-/// Ten transactions beyond the 99.9th percentile.
+/// This many transactions leave ten beyond the 99.9th percentile.
 const SAMPLES: u64 = 10_000;
-/// What caches, logs and processors need to settle.
+/// The time that caches, logs and processors need to reach a steady state.
 const WARM_UP: Duration = Duration::from_secs(1);
-/// How far the ends of a run may differ.
+/// The largest difference between the rates at the two ends of a run that is not drift.
 const DRIFT: f64 = 0.15;
-/// Intervals below which no drift can be told from chance.
+/// With fewer intervals drift cannot be distinguished from chance.
 const DRIFT_INTERVALS: usize = 6;
-/// The share of the commits behind the end of a run that makes a rate look low.
+/// The share of commits after the end of the span above which the rate is noticeably too low.
 const LATE: f64 = 0.01;
-/// How many times over a client should run the median transaction.
+/// The number of median transactions that each client should run in the span.
 const TRANSACTIONS_A_CLIENT: f64 = 10.0;
 
-/// Everything that may spoil a result, judged by the result itself.
+/// All warnings that follow from the result itself.
 pub(crate) fn warnings(result: &RunResult) -> Vec<Warning> {
-    let mut found = Vec::new();
-    found.extend(cfg!(debug_assertions).then_some(Warning::DebugBuild));
-    found.extend(governor(result));
-    found.extend(workers_unclear(result));
-    found.extend(too_many_workers(result));
-    found.extend(steal(&result.intervals));
-    found.extend(foreign_load(&result.intervals));
-    found.extend(warm_up(result));
-    found.extend(drift(&result.intervals));
-    found.extend(long_transactions(result));
-    found.extend(ended_late(result));
-    found.extend(few_samples(result));
-    found.extend(starved(result));
+    let mut warnings = Vec::new();
+    warnings.extend(cfg!(debug_assertions).then_some(Warning::DebugBuild));
+    warnings.extend(governor(result));
+    warnings.extend(workers_unclear(result));
+    warnings.extend(too_many_workers(result));
+    warnings.extend(steal(&result.intervals));
+    warnings.extend(foreign_load(&result.intervals));
+    warnings.extend(warm_up(result));
+    warnings.extend(drift(&result.intervals));
+    warnings.extend(long_transactions(result));
+    warnings.extend(ended_late(result));
+    warnings.extend(few_samples(result));
+    warnings.extend(starved(result));
     let nothing = result.outcomes.attempted == 0;
-    found.extend(nothing.then_some(Warning::NothingAttempted));
+    warnings.extend(nothing.then_some(Warning::NothingAttempted));
     let unfinished = result.outcomes.unfinished;
-    found.extend((unfinished > 0).then_some(Warning::Unfinished { count: unfinished }));
-    found.extend(overload(result));
+    warnings.extend((unfinished > 0).then_some(Warning::Unfinished { count: unfinished }));
+    warnings.extend(overload(result));
     let lost = result.reconnects;
-    found.extend(
+    warnings.extend(
         (lost > 0).then(|| Warning::Reconnected { count: lost, why: result.first_lost.clone() }),
     );
-    found
+    warnings
 }
 
 fn governor(result: &RunResult) -> Option<Warning> {
@@ -76,7 +76,7 @@ fn too_many_workers(result: &RunResult) -> Option<Warning> {
         .then_some(Warning::TooManyWorkers { workers: client.workers, cores })
 }
 
-/// The mean over the intervals, by their lengths.
+/// The mean over the intervals, weighted by their lengths.
 fn mean(intervals: &[Interval], pick: impl Fn(&Interval) -> Option<f64>) -> Option<f64> {
     let length = |interval: &Interval| interval.end_ns.saturating_sub(interval.start_ns) as f64;
     let known = intervals.iter().filter_map(|interval| {
@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn a_rate_that_changes_is_drift_and_one_that_shakes_is_not() {
+    fn a_rate_that_trends_is_drift_and_one_that_fluctuates_is_not() {
         assert_eq!(drift(&intervals(&[100, 103, 97, 101, 99, 102])), None);
         assert_eq!(drift(&intervals(&[100, 50])), None);
         assert_eq!(
@@ -204,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn load_of_others_is_warned_of_only_where_it_was_measured() {
+    fn load_of_other_processes_raises_a_warning_only_if_it_was_measured() {
         let mut some = intervals(&[1, 1]);
         assert_eq!((steal(&some), foreign_load(&some)), (None, None));
         some[0].steal = Some(0.1);

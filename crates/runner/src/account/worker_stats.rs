@@ -1,9 +1,10 @@
-//! A worker's own accounting, merged with the others' when the run has ended.
+//! A worker's own statistics, merged with the other workers' when the run has ended.
 //!
-//! Two counts are kept of each type: the outcomes of the transactions that *started* in the measured span,
-//! which are followed to their end, and what *ended* in it, from which rates are made (see `measured_span`).
+//! There are two counts per transaction type: the outcomes of the transactions that *started* in the measured
+//! span, which are followed to their end, and the transactions that *ended* in it, for rates (see
+//! `measured_span`).
 //!
-//! Invariant, asserted when it is given up: of each type, as many transactions ended as were started.
+//! Invariant, asserted on merging: for each type, as many transactions ended as were started.
 
 use crate::account::live_counters::{LiveCounters, OutcomeKind};
 use crate::account::measured_span::{Counts, When};
@@ -14,12 +15,12 @@ use syncline_instrument::{Nanos, clock};
 
 /// Times up to an hour to three digits; longer ones count as an hour.
 const LONGEST_NS: u64 = 3_600 * clock::SECOND;
-/// A histogram has room for times up to this (90 KB) and grows a few times if longer ones come: a
-/// thousand workers with room for an hour would hold half a gigabyte.
+/// A histogram starts with room for times up to this (90 KB) and grows a few times if longer ones come. With
+/// room for an hour from the start, a thousand workers would take half a gigabyte.
 const ROOM_NS: u64 = 1 << 20;
 const DIGITS: u8 = 3;
 
-/// How a drawn transaction ended, after the last retry.
+/// How a transaction ended, after the last retry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum End {
     Committed,
@@ -41,7 +42,7 @@ impl End {
     }
 }
 
-/// When a transaction was due, when its first try started, when it ended.
+/// When a transaction was due, when its first try started, and when it ended.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Span {
     pub due: Nanos,
@@ -53,7 +54,7 @@ pub(crate) struct Span {
 #[derive(Debug)]
 pub(crate) struct TypeStats {
     pub outcomes: Outcomes,
-    /// What ended in the measured span, whenever it started.
+    /// Transactions that ended in the measured span, whenever they started.
     pub in_span: Counts,
     /// Commits among the outcomes that were acknowledged after the span.
     pub late: u64,
@@ -62,13 +63,13 @@ pub(crate) struct TypeStats {
 }
 
 impl TypeStats {
-    /// What became of those that started in the measured span.
+    /// The outcomes of the transactions that started in the measured span.
     pub(crate) fn started(&self) -> Counts {
         Counts { committed: self.outcomes.committed, aborted: self.outcomes.aborted }
     }
 }
 
-/// One worker's accounting.
+/// One worker's statistics.
 #[derive(Debug)]
 pub(crate) struct WorkerStats {
     pub kinds: Vec<TypeStats>,
@@ -77,24 +78,24 @@ pub(crate) struct WorkerStats {
     pub tries: u64,
     pub conflicts: u64,
     pub reconnects: u64,
-    /// Why the first connection was lost, by the store's word.
+    /// Why the first connection was lost, as the store reported it.
     pub first_lost: Option<String>,
-    /// The clients' time within the measured span in transactions, of whatever end,
+    /// The clients' time within the measured span in transactions of any outcome,
     pub busy_ns: Nanos,
-    /// and between them: until the worker runs, waiting for a turn on it, thinking, connecting.
+    /// and between transactions: before the worker runs, waiting for a turn on it, thinking, connecting.
     pub between_ns: Nanos,
     /// When the last transaction of the measured span ended.
     pub last_ended: Nanos,
 }
 
 impl WorkerStats {
-    /// Keeps why the first connection was lost.
+    /// Keeps the reason why the first connection was lost.
     #[cold]
     pub(crate) fn connection_lost(&mut self, failure: Failure) {
         self.first_lost.get_or_insert(failure.what);
     }
 
-    /// For that many transaction types and timed operations.
+    /// `kinds` transaction types and `operations` timed operations.
     pub(crate) fn new(kinds: usize, operations: usize) -> WorkerStats {
         let kind = |_| TypeStats {
             outcomes: Outcomes::default(),
@@ -116,18 +117,18 @@ impl WorkerStats {
         }
     }
 
-    /// A transaction of the measured span starts.
+    /// Counts the start of a transaction of the measured span.
     #[inline]
     pub(crate) fn started(&mut self, kind: usize) {
         self.kinds[kind].outcomes.attempted += 1;
     }
 
-    /// A transaction ended at `when`; the outcomes are of those that started in the measured span, and all
-    /// are counted in `live`.
+    /// Counts the end of a transaction. `measured` is true if it started in the measured span; only then it
+    /// counts among the outcomes. `live` counts all of them.
     #[inline]
     #[allow(
         clippy::too_many_arguments,
-        reason = "each is known to the caller alone, and a struct of them is one more copy a transaction"
+        reason = "only the caller knows them, and a struct of them is one more copy per transaction"
     )]
     pub(crate) fn ended(
         &mut self,
@@ -156,32 +157,32 @@ impl WorkerStats {
         }
         if measured {
             self.last_ended = span.ended;
-            let meter = &mut self.kinds[kind];
-            meter.outcomes.count(end);
+            let stats = &mut self.kinds[kind];
+            stats.outcomes.count(end);
             if end == End::Committed {
-                meter.outcomes.committed_after_retry += u64::from(tries > 1);
-                meter.late += u64::from(when == When::After);
-                record(&mut meter.service, service_ns);
-                record(&mut meter.response, response_ns);
+                stats.outcomes.committed_after_retry += u64::from(tries > 1);
+                stats.late += u64::from(when == When::After);
+                record(&mut stats.service, service_ns);
+                record(&mut stats.response, response_ns);
             }
         }
     }
 
-    /// A try conflicted, and the transaction is tried again.
+    /// Counts a try that conflicted and is retried.
     pub(crate) fn retried(&mut self, kind: usize, measured: bool, cause: Cause) {
         if measured {
             self.kinds[kind].outcomes.retried[cause as usize] += 1;
         }
     }
 
-    /// The operations that were answered in a try.
+    /// Records the times of the operations that a try completed.
     pub(crate) fn operations(&mut self, times: &[(OperationId, Nanos)]) {
         for (operation, time_ns) in times {
             record(&mut self.operations[operation.0], *time_ns);
         }
     }
 
-    /// Adds another worker's accounting.
+    /// Adds another worker's statistics.
     pub(crate) fn merge(&mut self, other: &WorkerStats) {
         for (mine, theirs) in self.kinds.iter_mut().zip(&other.kinds) {
             theirs.outcomes.assert_sum();
@@ -215,7 +216,6 @@ impl Outcomes {
         }
     }
 
-    /// Adds others.
     pub(crate) fn merge(&mut self, other: &Outcomes) {
         self.attempted += other.attempted;
         self.committed += other.committed;
@@ -233,22 +233,22 @@ impl Outcomes {
         self.committed_after_retry += other.committed_after_retry;
     }
 
-    /// Transactions that conflicted, of every cause.
+    /// Conflicted transactions of all causes.
     pub fn conflicted_all(&self) -> u64 {
         self.conflicted.iter().sum()
     }
 
-    /// Tries beyond the first, of every cause.
+    /// Tries beyond the first, of all causes.
     pub fn retries(&self) -> u64 {
         self.retried.iter().sum()
     }
 
-    /// Transactions that failed, of every kind.
+    /// Failed transactions of all kinds.
     pub fn failed_all(&self) -> u64 {
         self.failed.iter().sum()
     }
 
-    /// Panics unless as many ended as were started.
+    /// Panics unless as many transactions ended as were started.
     pub(crate) fn assert_sum(&self) {
         let ended = self.committed
             + self.aborted
@@ -257,7 +257,7 @@ impl Outcomes {
             + self.unfinished;
         assert!(
             self.attempted == ended,
-            "every started transaction has one outcome, but here is {self:?}"
+            "every started transaction must have exactly one outcome: {self:?}"
         );
     }
 }
@@ -271,14 +271,14 @@ fn histogram() -> Histogram<u64> {
 
 #[inline]
 fn record(histogram: &mut Histogram<u64>, time_ns: Nanos) {
-    histogram.record(time_ns.min(LONGEST_NS)).expect("a histogram grows to whatever an hour needs");
+    histogram.record(time_ns.min(LONGEST_NS)).expect("a histogram grows up to an hour");
 }
 
 pub(crate) fn add(mine: &mut Histogram<u64>, theirs: &Histogram<u64>) {
-    mine.add(theirs).expect("a histogram grows to whatever is added");
+    mine.add(theirs).expect("a histogram grows to fit what is added");
 }
 
-/// The figures of a histogram; none if it is empty.
+/// The figures of a histogram; `None` if it is empty.
 pub(crate) fn distribution(histogram: &Histogram<u64>) -> Option<Distribution> {
     let at = |quantile| histogram.value_at_quantile(quantile);
     (!histogram.is_empty()).then(|| Distribution {
@@ -305,18 +305,18 @@ mod tests {
     }
 
     #[test]
-    fn every_end_is_counted_once_and_by_its_cause() {
+    fn every_outcome_is_counted_once_and_by_its_cause() {
         let live = LiveCounters::new(false);
-        let mut meter = WorkerStats::new(1, 0);
+        let mut stats = WorkerStats::new(1, 0);
         let mut ends = vec![End::Committed, End::Aborted, End::Unknown];
         ends.extend(Cause::ALL.map(End::Conflicted));
         ends.extend(FailureKind::ALL.map(End::Failed));
         for end in &ends {
-            meter.started(0);
-            meter.ended(0, true, When::Inside, *end, 2, span(5, 10, 30), &live);
+            stats.started(0);
+            stats.ended(0, true, When::Inside, *end, 2, span(5, 10, 30), &live);
         }
-        meter.ended(0, false, When::Before, End::Committed, 1, span(5, 10, 30), &live);
-        let outcomes = meter.kinds[0].outcomes;
+        stats.ended(0, false, When::Before, End::Committed, 1, span(5, 10, 30), &live);
+        let outcomes = stats.kinds[0].outcomes;
         outcomes.assert_sum();
         assert_eq!(outcomes.conflicted, [1; 3]);
         assert_eq!(outcomes.failed, [1; 5]);
@@ -334,12 +334,12 @@ mod tests {
     #[test]
     fn service_starts_with_the_first_try_and_response_with_the_due_time() {
         let live = LiveCounters::new(false);
-        let mut meter = WorkerStats::new(1, 0);
-        meter.started(0);
-        meter.ended(0, true, When::Inside, End::Committed, 1, span(1_000, 4_000, 5_000), &live);
+        let mut stats = WorkerStats::new(1, 0);
+        stats.started(0);
+        stats.ended(0, true, When::Inside, End::Committed, 1, span(1_000, 4_000, 5_000), &live);
         let mut merged = WorkerStats::new(1, 0);
-        merged.merge(&meter);
-        merged.merge(&meter);
+        merged.merge(&stats);
+        merged.merge(&stats);
         let service = distribution(&merged.kinds[0].service).unwrap();
         let response = distribution(&merged.kinds[0].response).unwrap();
         assert_eq!((service.count, service.p50), (2, 1_000));
@@ -350,13 +350,13 @@ mod tests {
     #[test]
     fn a_histogram_grows_with_its_times_up_to_an_hour() {
         let live = LiveCounters::new(false);
-        let mut meter = WorkerStats::new(1, 0);
+        let mut stats = WorkerStats::new(1, 0);
         for ended in [1, 5_000_000_000, u64::MAX] {
-            meter.started(0);
-            meter.ended(0, true, When::Inside, End::Committed, 1, span(0, 0, ended), &live);
+            stats.started(0);
+            stats.ended(0, true, When::Inside, End::Committed, 1, span(0, 0, ended), &live);
         }
         let mut merged = WorkerStats::new(1, 0);
-        merged.merge(&meter);
+        merged.merge(&stats);
         let service = distribution(&merged.kinds[0].service).unwrap();
         assert_eq!(service.count, 3);
         assert!((5_000_000_000..5_010_000_000).contains(&service.p50), "{service:?}");
@@ -366,9 +366,9 @@ mod tests {
 
     #[test]
     fn a_lost_transaction_is_a_bug() {
-        let mut meter = WorkerStats::new(1, 0);
-        meter.started(0);
-        let merged = std::panic::catch_unwind(|| WorkerStats::new(1, 0).merge(&meter));
+        let mut stats = WorkerStats::new(1, 0);
+        stats.started(0);
+        let merged = std::panic::catch_unwind(|| WorkerStats::new(1, 0).merge(&stats));
         assert!(merged.is_err());
     }
 }

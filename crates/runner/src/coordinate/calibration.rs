@@ -1,4 +1,4 @@
-//! What the laboratory itself costs a transaction: the same workload on a target that does nothing.
+//! The laboratory's own cost per transaction, measured with the same workload on a target that does nothing.
 
 use crate::coordinate::run::run;
 use crate::error::Error;
@@ -10,15 +10,15 @@ use syncline_contract::{Target, Workload};
 /// The laboratory's own cost.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Calibration {
-    /// Processor time of a worker a transaction, in nanoseconds.
+    /// Processor time of a worker per transaction, in nanoseconds.
     pub cpu_ns_per_transaction: f64,
     /// Transactions a second that one worker drives.
     pub throughput_per_s: f64,
 }
 
-/// Measures it: as many clients as a worker of the plan would drive, one worker, a closed loop without
-/// waits, the plan's seed and timing of operations, and nobody who looks. `idle` is a target that answers
-/// at once (the null target).
+/// Measures the laboratory's own cost: one worker with as many clients as a worker of the plan would drive,
+/// in a closed loop without waits, with the plan's seed and timing of operations, and without the profiler.
+/// `idle` is a target that answers at once (the null target).
 pub fn calibrate<T: Target, W: Workload>(
     idle: &T,
     workload: &W,
@@ -36,7 +36,7 @@ pub fn calibrate<T: Target, W: Workload>(
         warm_up: span / 4,
         drain: span,
         arrival: Arrival::Closed,
-        // Who thinks for longer than the span would end nothing.
+        // A client that thinks for longer than the span would not end a single transaction.
         waits: false,
         reuse: false,
         spends_rows: false,

@@ -1,4 +1,4 @@
-//! The coordinator: starts the workers, watches the run, gathers what they leave behind.
+//! The coordinator: starts the workers, controls the run, and collects the workers' reports.
 
 use crate::account::live_counters::{LiveCounters, LiveTotals, OutcomeKind};
 use crate::account::measured::{Measured, StopCause};
@@ -23,7 +23,7 @@ use syncline_contract::{Failure, Target, Workload};
 use syncline_instrument::Nanos;
 use syncline_record::Arrivals;
 
-/// The parts of a run that are there before its workers.
+/// The parts of a run that exist before its workers.
 pub(crate) struct Coordinator<'r, T, W> {
     pub target: &'r T,
     pub workload: &'r W,
@@ -40,7 +40,7 @@ pub(crate) struct Coordinator<'r, T, W> {
 type Handle<'s, W> = ScopedJoinHandle<'s, Result<Option<WorkerReport<W>>, Error>>;
 
 impl<T: Target, W: Workload> Coordinator<'_, T, W> {
-    /// Reads all meters, and the store's own count.
+    /// Reads all counters, the store's own count of synchronous writes included.
     pub(crate) fn read(&self) -> Reading {
         let mut reading = self.sampler.read();
         reading.synced_writes = self.target.synced_writes();
@@ -65,8 +65,8 @@ impl<T: Target, W: Workload> Coordinator<'_, T, W> {
         }
     }
 
-    /// Starts the workers, watches them on this thread, and gathers what they leave behind. If they do not
-    /// come to run and none have before, the rows are as they were.
+    /// Starts the workers, runs `watch` on this thread meanwhile, and collects the workers' reports. If no
+    /// client started, now or in an earlier pool, the mark of the kept rows is restored.
     pub(crate) fn run_workers<R>(
         &self,
         control: &Control,
@@ -95,7 +95,7 @@ impl<T: Target, W: Workload> Coordinator<'_, T, W> {
             Ok((watched, joined))
         });
         if !have_run && !matches!(scope_result, Ok((Some(_), _))) {
-            // What comes of it changes nothing for whoever reads why the run ended.
+            // A failure here is not reported: the reason why the run ended is more important.
             drop(self.dataset.revert_changes_mark(self.target));
         }
         let (watched, joined) = scope_result?;
@@ -103,7 +103,7 @@ impl<T: Target, W: Workload> Coordinator<'_, T, W> {
     }
 
     fn no_thread(&self, number: usize, source: std::io::Error) -> Error {
-        let what = format!("thread {} of {} was refused", number + 1, self.workers);
+        let what = format!("cannot start thread {} of {}", number + 1, self.workers);
         Error::System { what, source }
     }
 
@@ -135,11 +135,11 @@ impl<T: Target, W: Workload> Coordinator<'_, T, W> {
         failure: Option<Failure>,
     ) -> Result<Measured<W>, Error> {
         let times = watched.times;
-        let last_ended = reports.iter().map(|report| report.meter.last_ended).max();
+        let last_ended = reports.iter().map(|report| report.stats.last_ended).max();
         let stopped_by = match (failure, watched.shortage) {
             (Some(failure), _) => StopCause::Failure(failure),
             (None, Some(why)) => StopCause::DiskSpace(why),
-            (None, None) if watched.asked => StopCause::Requested,
+            (None, None) if watched.stop_requested => StopCause::Requested,
             (None, None) if control.budget_taken() => StopCause::Transactions,
             (None, None) => StopCause::Duration,
         };
@@ -186,7 +186,8 @@ impl<T: Target, W: Workload> Coordinator<'_, T, W> {
     }
 }
 
-/// What ended the measured span, and its length. `last_ended` is the end of the last transaction of it.
+/// The event that ended the measured span, and the length of the span. `last_ended` is the end of its last
+/// transaction.
 pub(crate) fn spans(
     control: &Control,
     times: &PhaseTimes,
@@ -199,7 +200,7 @@ pub(crate) fn spans(
     (end, measured_span::length(times, end))
 }
 
-/// The clients of each worker: those that have run before are dealt out in turn, as new ones are.
+/// The clients of each worker. Clients that have run before are assigned in turn, like new ones.
 fn deal_clients<W: Workload>(
     clients: Option<Clients<W>>,
     workers: usize,
@@ -207,13 +208,13 @@ fn deal_clients<W: Workload>(
     let mut dealt: Vec<Option<Clients<W>>> =
         (0..workers).map(|_| clients.as_ref().map(|_| Vec::new())).collect();
     for (number, client) in clients.into_iter().flatten() {
-        let hand = dealt[number % workers].as_mut();
-        hand.expect("there are clients to deal").push((number, client));
+        let of_worker = dealt[number % workers].as_mut();
+        of_worker.expect("there are clients to assign").push((number, client));
     }
     dealt
 }
 
-/// Whatever comes of watching, a panic too, no worker may wait or run for ever.
+/// Ends the workers when `watch` has returned or panicked, so that no worker waits or runs forever.
 struct AbortGuard<'c>(&'c Control);
 
 impl Drop for AbortGuard<'_> {
@@ -224,7 +225,7 @@ impl Drop for AbortGuard<'_> {
 
 type Joined<W> = Result<Result<Option<WorkerReport<W>>, Error>, Box<dyn Any + Send>>;
 
-/// The reports of those who started; the first panic or refusal otherwise.
+/// The reports of the workers that started, or the first panic or error.
 fn gather<W: Workload>(joined: Vec<Joined<W>>) -> Result<Vec<WorkerReport<W>>, Error> {
     let mut reports = Vec::with_capacity(joined.len());
     for one in joined {

@@ -1,29 +1,29 @@
-//! Asks the store for its own counters, before the first client connected and after the last had gone.
+//! Reads the store's own counters, before the first client connects and after the last has left.
 
 use crate::account::store_counters::{StoreCounter, grown};
 use crate::drive::executor::ask;
 use syncline_contract::{Counter, Target};
 use syncline_instrument::Nanos;
 
-/// What a store was asked around its run.
+/// The store's counters and round trip around a run.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct CounterReadings {
     before: Vec<Counter>,
     pub(crate) round_trip_ns: Option<Nanos>,
-    /// Why something was not answered.
+    /// The reasons for missing answers.
     pub(crate) refusals: Vec<String>,
 }
 
 impl CounterReadings {
-    /// Asks before the clients connect.
+    /// Reads before the clients connect.
     pub(crate) fn before<T: Target>(target: &T) -> CounterReadings {
-        let mut asked = CounterReadings::default();
-        asked.round_trip_ns = asked.keep(ask(target.round_trip_ns())).flatten();
-        asked.before = asked.keep(ask(target.counters())).unwrap_or_default();
-        asked
+        let mut readings = CounterReadings::default();
+        readings.round_trip_ns = readings.keep(ask(target.round_trip_ns())).flatten();
+        readings.before = readings.keep(ask(target.counters())).unwrap_or_default();
+        readings
     }
 
-    /// Asks again when they are gone.
+    /// Reads again after the clients have left.
     pub(crate) fn after<T: Target>(&mut self, target: &T) -> Vec<StoreCounter> {
         if self.before.is_empty() {
             return Vec::new();

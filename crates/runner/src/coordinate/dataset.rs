@@ -1,20 +1,20 @@
-//! Loaded rows that stay for a later run, and the mark by which that run knows them.
+//! Loaded rows that are kept for a later run, and the mark by which that run identifies them.
 //!
-//! The mark is a row of a table of its own in the store. It is written when every row is loaded, so
-//! that an interrupted load has none, and says what the rows were made from and what they are
-//! (`fingerprint.rs`). States of the rows, by what the mark says of them:
+//! The mark is a row in its own table in the store. It is written after all rows are loaded, so that an
+//! interrupted load has none. It records the source of the rows and their content (`fingerprint.rs`). The
+//! states of the rows, as the mark records them:
 //!
 //! ```text
 //! no mark ── loaded ──> fingerprint ── a run that changes rows starts ──> changing
 //!                            ├──────── it has ended, rows read again ──────────┤
 //!                            └──────── its clients never started ──────────────┤
-//!                                        spent <── it leaves rows more or less ──┘
+//!                                    spent <── it inserted or deleted rows ────┘
 //! ```
 //!
 //! Invariants:
-//! 1. A store whose mark is missing or another, whose rows are changing, are spent or have another
-//!    fingerprint, is refused, and left as it is.
-//! 2. A store that was there before the run is never removed by it.
+//! 1. A store is refused, and left unchanged, if its mark is missing or different, or if its rows are
+//!    changing, are spent or have a different fingerprint.
+//! 2. A run never removes a store that existed before it.
 
 use crate::coordinate::fingerprint::FingerprintPlan;
 use crate::coordinate::interruptible::{
@@ -31,28 +31,28 @@ use syncline_contract::{
     Session, Set, Stop, Table, Target, TargetResult, Text, Transaction, Workload, Write,
 };
 
-/// The most bytes of a mark.
+/// Size limit of the source of the rows in a mark.
 const MARK_BYTES: u32 = 500;
-/// The most bytes of what it says of the rows.
+/// Size limit of the state of the rows in a mark.
 const ROWS_BYTES: u32 = 100;
-/// What it says while a run changes them.
+/// The state while a run changes the rows.
 const CHANGING: &str = "changing";
-/// What it says of rows from which no run can start any more.
+/// The state of rows from which no run can start any more.
 const SPENT: &str = "spent";
-/// What it says of rows that the store cannot read in order.
+/// The state of rows of which the store cannot compute a fingerprint.
 const NOT_READ: &str = "not read";
 
 /// The one key of the table of marks.
 const KEY: i64 = 1;
 
-/// The tables of a run in its store: the workload's, and where rows are kept the mark's.
+/// The tables of a run in its store: the workload's, and the mark's if rows are kept.
 #[derive(Debug)]
 pub(crate) struct Dataset<'w> {
     pub(crate) plan: Cow<'w, Plan>,
     mark: Option<Mark>,
-    /// True if it has no tables, and visits what stands there as it is.
+    /// True if the workload has no tables and runs on whatever the store contains.
     visits: bool,
-    /// Set when the run is asked to stop.
+    /// Set when a stop is requested.
     stop: &'w AtomicBool,
 }
 
@@ -62,48 +62,48 @@ struct Mark {
     write: Write<(Int, Text, Text)>,
     change: Write<(Int, Text)>,
     read: Read<(Int,), (Text, Text)>,
-    /// How many tables are the workload's.
+    /// The number of the workload's tables.
     tables: usize,
-    /// None unless rows are added to those that are there.
+    /// `None` unless rows are added to existing ones.
     adds: Option<AppendPlan>,
     /// True if transactions of the workload may change rows.
     changes: bool,
-    /// True if it leaves other rows than were loaded.
+    /// True if the workload inserts or deletes rows.
     spends: bool,
-    /// What it said of the rows before the run began.
+    /// The state that the mark recorded before the run began.
     left: OnceLock<String>,
 }
 
-/// How rows are added to those that are there.
+/// How rows are added to existing ones.
 #[derive(Debug)]
 struct AppendPlan {
-    /// What the mark must say before.
+    /// The source that the mark must record before.
     before: String,
-    /// Writes the mark of the whole over it.
+    /// Overwrites the whole mark.
     write: Write<(Int, Text, Text)>,
 }
 
-/// What a mark says.
+/// A mark as it was read from the store.
 struct StoredMark {
     loaded: String,
     rows: String,
 }
 
 impl<'w> Dataset<'w> {
-    /// Of a workload in a run. The workload's operations keep their places.
+    /// The dataset of a workload in a run. The workload's operations keep their positions in the plan.
     pub(crate) fn of<W: Workload>(
         workload: &'w W,
         run: &RunPlan,
         stop: &'w AtomicBool,
     ) -> Dataset<'w> {
         let mut plan = Cow::Borrowed(workload.plan());
-        if let Some(asked) = run.pipeline.filter(|asked| *asked != plan.pipeline) {
-            plan.to_mut().pipeline = asked;
+        if let Some(requested) = run.pipeline.filter(|requested| *requested != plan.pipeline) {
+            plan.to_mut().pipeline = requested;
         }
         let mark = workload.loaded_as().filter(|_| run.reuse).map(|rows| {
             let tables = plan.tables().len();
             let changes = plan.operations().iter().any(|one| {
-                // Nobody knows what a user's statement does.
+                // A user's statement may do anything.
                 one.action.writes() || matches!(one.action, Action::Statement { .. })
             });
             let plan = plan.to_mut();
@@ -136,12 +136,12 @@ impl<'w> Dataset<'w> {
         Dataset { plan, mark, visits, stop }
     }
 
-    /// True if rows that the run has loaded itself are to stay after it.
+    /// True if rows that the run loaded itself are kept after it.
     pub(crate) fn stays(&self) -> bool {
         self.mark.as_ref().is_some_and(|mark| !mark.spends)
     }
 
-    /// Opens what an earlier run has kept, if the run keeps rows and there is anything.
+    /// Opens the rows that an earlier run has kept; false if there are none or the run does not keep rows.
     pub(crate) fn reopen<T: Target>(&self, target: &T) -> Result<bool, Error> {
         let failed = |why: Unanswered| why.into_error(target, "its kept rows were checked");
         if self.mark.is_none() && !self.visits {
@@ -150,12 +150,12 @@ impl<'w> Dataset<'w> {
         let there = block_on(target.reopen(&self.plan), &());
         let there = there.map_err(|failure| failed(failure.into()))?;
         if !there && self.adds() {
-            let nothing = refused("nothing is there to add rows to");
+            let nothing = refused("there are no rows to add to");
             return nothing.map_err(|failure: Failure| failed(failure.into()));
         }
         if let Some(mark) = self.mark.as_ref().filter(|_| there) {
-            let found = self.read_mark(target, mark).map_err(failed)?;
-            let left = mark.compare_with(found);
+            let stored = self.read_mark(target, mark).map_err(failed)?;
+            let left = mark.compare_with(stored);
             let left = left.map_err(|failure| failed(failure.into()))?;
             let now = self.rows_are(target, mark).map_err(failed)?;
             Mark::compare(&left, &now).map_err(|failure| failed(failure.into()))?;
@@ -166,22 +166,22 @@ impl<'w> Dataset<'w> {
         Ok(there)
     }
 
-    /// True if rows are loaded beside those that were found.
+    /// True if the run adds rows to existing ones.
     pub(crate) fn adds(&self) -> bool {
         self.mark.as_ref().is_some_and(|mark| mark.adds.is_some())
     }
 
-    /// Says in the mark that rows are being added, so that a load that does not end leaves rows that no run
-    /// starts from.
+    /// Marks the rows as changing before rows are added, so that no run starts from the rows of an
+    /// interrupted load.
     pub(crate) fn begin_adding<T: Target>(&self, target: &T) -> Result<(), Error> {
         let Some(mark) = &self.mark else {
             return Ok(());
         };
-        let said = self.write_mark(target, mark, CHANGING);
-        said.map_err(|why| why.into_error(target, "its kept rows were marked as changing"))
+        let written = self.write_mark(target, mark, CHANGING);
+        written.map_err(|why| why.into_error(target, "its kept rows were marked as changing"))
     }
 
-    /// Marks the rows as loaded to the end.
+    /// Marks the rows as completely loaded.
     pub(crate) fn mark<T: Target>(&self, target: &T) -> Result<(), Error> {
         let Some(mark) = &self.mark else {
             return Ok(());
@@ -203,31 +203,33 @@ impl<'w> Dataset<'w> {
         self.mark.as_ref().is_some_and(|mark| mark.changes)
     }
 
-    /// Says in the mark that the rows are about to change, if they are kept and may.
+    /// Marks the rows as changing, if they are kept and the run may change them.
     pub(crate) fn begin_changes<T: Target>(&self, target: &T) -> Result<(), Error> {
         match &self.mark {
             Some(mark) if mark.changes && takes_writes(target) => {
-                let said = self.write_mark(target, mark, CHANGING);
-                said.map_err(|why| why.into_error(target, "its kept rows were marked as changing"))
+                let written = self.write_mark(target, mark, CHANGING);
+                written
+                    .map_err(|why| why.into_error(target, "its kept rows were marked as changing"))
             }
             _ => Ok(()),
         }
     }
 
-    /// Says in the mark that no client has started, so that the rows are as they were. If it cannot be
-    /// said, the next run refuses them.
+    /// Restores the mark after a run whose clients never started, so that the rows are unchanged. If that
+    /// fails, the next run refuses the rows.
     pub(crate) fn revert_changes_mark<T: Target>(&self, target: &T) -> Result<(), Unanswered> {
         match &self.mark {
             Some(mark) if mark.changes && takes_writes(target) => {
                 let left = mark.left.get();
-                let left = left.expect("rows that may change were loaded or found");
+                let left =
+                    left.expect("the state was stored when the rows were loaded or reopened");
                 self.write_mark(target, mark, left)
             }
             _ => Ok(()),
         }
     }
 
-    /// Says in the mark what the rows are now, if they are kept and may have changed.
+    /// Marks the rows with their new content, if they are kept and may have changed.
     pub(crate) fn end_changes<T: Target>(&self, target: &T) -> Result<(), Unanswered> {
         match &self.mark {
             Some(mark) if mark.spends && takes_writes(target) => {
@@ -247,7 +249,7 @@ impl<'w> Dataset<'w> {
         })
     }
 
-    /// The fingerprint of the workload's rows, as the mark has it.
+    /// The fingerprint of the workload's rows, as text for the mark.
     fn rows_are<T: Target>(&self, target: &T, mark: &Mark) -> Result<String, Unanswered> {
         match FingerprintPlan::of(&self.plan, mark.tables, &target.capabilities()) {
             Some(reading) => Ok(reading.take(target, self.stop)?.to_string()),
@@ -261,15 +263,15 @@ impl<'w> Dataset<'w> {
         mark: &Mark,
     ) -> Result<Option<StoredMark>, Unanswered> {
         self.with(target, AccessPattern::ReadOnly, async |transaction| {
-            let found = transaction.read_if_any(&mark.read, (KEY,)).await?;
-            Ok(found.map(|(loaded, rows)| StoredMark {
+            let stored = transaction.read_if_any(&mark.read, (KEY,)).await?;
+            Ok(stored.map(|(loaded, rows)| StoredMark {
                 loaded: loaded.to_owned(),
                 rows: rows.to_owned(),
             }))
         })
     }
 
-    /// One transaction of its own.
+    /// Performs one transaction on a separate session.
     fn with<T: Target, R>(
         &self,
         target: &T,
@@ -280,9 +282,9 @@ impl<'w> Dataset<'w> {
         let ended = async {
             let connected = target.connect(&self.plan, &part).await;
             let mut session = connected.map_err(|failure| Stop::Failed(Box::new(failure)))?;
-            let mut asked = RequestTracker::new(false);
+            let mut requests = RequestTracker::new(false);
             session.begin(shape);
-            let result = perform(&mut Transaction::new(&mut session, &mut asked)).await?;
+            let result = perform(&mut Transaction::new(&mut session, &mut requests)).await?;
             session.commit().await?;
             Ok(result)
         };
@@ -296,7 +298,7 @@ impl<'w> Dataset<'w> {
             Unanswered::Failed(match stop {
                 Stop::Failed(failure) | Stop::Unknown(failure) => *failure,
                 Stop::Abort | Stop::Conflict(_) => {
-                    let what = "another session was in the way of the only transaction";
+                    let what = "the transaction on the mark conflicted with another session";
                     Failure::new(FailureKind::Statement, what)
                 }
             })
@@ -304,9 +306,9 @@ impl<'w> Dataset<'w> {
     }
 }
 
-/// What the rows that an earlier run of the workload has left at the target's place were made from, as
-/// [`Workload::loaded_as`] says it; none if nothing stands there, or rows of another workload, or some
-/// that were not loaded to the end. Leaves the place as it is.
+/// The source of the rows that an earlier run of the workload has kept in the store, as
+/// [`Workload::loaded_as`] returns it. `None` if the store is empty, or has rows of another workload or an
+/// incomplete load. Leaves the store unchanged.
 pub fn loaded_as<T: Target, W: Workload>(
     target: &T,
     workload: &W,
@@ -317,41 +319,41 @@ pub fn loaded_as<T: Target, W: Workload>(
     let Some(mark) = &dataset.mark else {
         return Ok(None);
     };
-    let look = || -> Result<Option<StoredMark>, Unanswered> {
+    let read = || -> Result<Option<StoredMark>, Unanswered> {
         if !block_on(target.reopen(&dataset.plan), &())? {
             return Ok(None);
         }
-        let found = dataset.read_mark(target, mark);
+        let stored = dataset.read_mark(target, mark);
         block_on(target.keep(), &())?;
-        found
+        stored
     };
-    let found = look().map_err(|why| why.into_error(target, "its kept rows were checked"))?;
+    let stored = read().map_err(|why| why.into_error(target, "its kept rows were checked"))?;
     let of = format!("{}: ", workload.name());
-    let text = found.map(|found| found.loaded);
+    let text = stored.map(|stored| stored.loaded);
     Ok(text.and_then(|text| text.strip_prefix(&of).map(str::to_owned)))
 }
 
 impl Mark {
-    /// What the rows were when they were left, if they are those that the run needs.
-    fn compare_with(&self, found: Option<StoredMark>) -> TargetResult<String> {
-        match found {
+    /// The state of the rows in the mark, if they are the rows that the run needs.
+    fn compare_with(&self, stored: Option<StoredMark>) -> TargetResult<String> {
+        match stored {
             None => refused("its rows were not loaded to the end"),
-            Some(found) if found.loaded != self.needs() => refused(&format!(
+            Some(stored) if stored.loaded != self.needs() => refused(&format!(
                 "it keeps rows of \"{}\" and the run needs \"{}\"",
-                found.loaded,
+                stored.loaded,
                 self.needs()
             )),
-            Some(found) if found.rows == CHANGING => {
+            Some(stored) if stored.rows == CHANGING => {
                 refused("a run that changes its rows has not ended, so their content is unknown")
             }
-            Some(found) if found.rows == SPENT => {
+            Some(stored) if stored.rows == SPENT => {
                 refused("a run that inserts or deletes has left other rows there than were loaded")
             }
-            Some(found) => Ok(found.rows),
+            Some(stored) => Ok(stored.rows),
         }
     }
 
-    /// What it must say when a run begins.
+    /// The source that the mark must record when the run begins.
     fn needs(&self) -> &str {
         self.adds.as_ref().map_or(&self.text, |adds| &adds.before)
     }
@@ -364,13 +366,13 @@ impl Mark {
     }
 }
 
-/// False if no row of the store can change in this run, so that the mark need not and cannot say so.
+/// False if the store takes no writes in this run, so that the mark need not and cannot be changed.
 fn takes_writes<T: Target>(target: &T) -> bool {
     target.takes_no_writes().is_none()
 }
 
 fn refused<T>(what: &str) -> TargetResult<T> {
     let what =
-        format!("{what}; remove it (in a server: syncline clean URL), or name another place");
+        format!("{what}; remove it (in a server: syncline clean URL), or use another location");
     Err(Failure::new(FailureKind::Limit, what))
 }

@@ -1,16 +1,15 @@
-//! The free space that a run leaves on the file systems of a local store: required before it, watched in
-//! it.
+//! The free space that a run leaves on the file systems of a local store: required before the run, monitored
+//! during it.
 //!
-//! A server whose disk is full stops, and PostgreSQL may not start again until someone makes space: its
-//! recovery has to write too. An embedded store fills the disk of the machine.
+//! A server whose disk is full stops, and PostgreSQL may not start again until an administrator frees space,
+//! because its recovery writes too. An embedded store fills the disk of the machine.
 //!
 //! Invariants:
-//! 1. The reserve of a file system is the larger of 5 % of it, but not more than [`RESERVE_BYTES_MAX`], and
-//!    of two log segments. Nothing starts with less free space than the reserve and what the load is known
-//!    to write.
-//! 2. While rows are loaded and clients run, the free space is read every [`SPACE_POLL_NS`] by the thread
-//!    that watches the run anyway. Less than the reserve ends the run with what was measured.
-//! 3. A file system that cannot be seen from here is not watched, and the reason is reported.
+//! 1. The reserve of a file system is the larger of 5 % of its size (at most [`RESERVE_BYTES_MAX`]) and two
+//!    log segments. A run starts only if the free space covers the reserve and the estimated load.
+//! 2. While rows are loaded and clients run, the coordinating thread reads the free space every
+//!    [`SPACE_POLL_NS`]. If it falls below the reserve, the run ends with what was measured.
+//! 3. A file system that is not visible from here is not monitored, and the reason is reported.
 //! 4. The free space comes from a [`SpaceSource`], so that tests need no full disk.
 
 use crate::account::disk_reserve::DiskReserve;
@@ -21,32 +20,31 @@ use syncline_contract::{LogLocation, LogSegments, Rows, Target, Workload};
 use syncline_host::FileSystemSpace;
 use syncline_instrument::{Nanos, clock};
 
-/// Where the free space under a directory is read: [`FileSystemSpace::of`], except in tests.
+/// Reads the free space under a directory: [`FileSystemSpace::of`], except in tests.
 pub(crate) type SpaceSource = fn(&Path) -> Result<FileSystemSpace, String>;
 
-/// The most that the share of a file system asks for: 5 % of a large one would refuse disks with tens of
-/// gigabytes left.
+/// The upper limit of the 5 %: without it, a large disk with tens of gigabytes left would be refused.
 const RESERVE_BYTES_MAX: u64 = 1 << 30;
 
-/// How often the free space is read in a run.
+/// The interval between two readings of the free space in a run.
 const SPACE_POLL_NS: Nanos = 100_000_000;
 
-/// Units of each load that are drawn to learn their size, and the bytes after which fewer are enough.
+/// Units of each load that are generated to estimate its size; fewer if they reach `SAMPLE_BYTES`.
 const SAMPLE_UNITS: u64 = 16;
 const SAMPLE_BYTES: u64 = 1 << 20;
 
-/// The file systems of a run's store, as they are watched.
+/// Monitors the file systems of a run's store.
 #[derive(Debug)]
 pub(crate) struct DiskGuard {
     source: SpaceSource,
     reserves: Result<Vec<DiskReserve>, String>,
-    next_look: AtomicU64,
+    next_poll: AtomicU64,
     shortage: OnceLock<String>,
 }
 
 impl DiskGuard {
-    /// Requires the reserve of each file system below the store, and space for the load if there is to be
-    /// one. The error is the sentence of a refusal.
+    /// Requires the reserve on each file system of the store, and space for the load if `loads`. The error is
+    /// the reason for a refusal.
     pub(crate) fn before<T: Target, W: Workload>(
         target: &T,
         workload: &W,
@@ -63,16 +61,16 @@ impl DiskGuard {
         for reserve in reserves.iter().flatten() {
             reserve.require(segments)?;
         }
-        Ok(DiskGuard { source, reserves, next_look: AtomicU64::new(0), shortage: OnceLock::new() })
+        Ok(DiskGuard { source, reserves, next_poll: AtomicU64::new(0), shortage: OnceLock::new() })
     }
 
-    /// The file systems that are watched, or why none is known.
+    /// The monitored file systems, or why they are unknown.
     pub(crate) fn reserves(&self) -> &Result<Vec<DiskReserve>, String> {
         &self.reserves
     }
 
-    /// Why the run must end: a file system has less free space than its reserve. Reads at most every
-    /// [`SPACE_POLL_NS`]; once there is a reason, it stays.
+    /// The reason to end the run if a file system has less free space than its reserve. Reads at most once
+    /// every [`SPACE_POLL_NS`]; a reason, once found, stays.
     pub(crate) fn shortage(&self) -> Option<String> {
         if self.shortage.get().is_none()
             && let Some(why) = self.read_shortage()
@@ -84,17 +82,17 @@ impl DiskGuard {
 
     fn read_shortage(&self) -> Option<String> {
         let reserves = self.reserves.as_ref().ok()?;
-        let (now, next) = (clock::now(), self.next_look.load(Ordering::Relaxed));
+        let (now, next) = (clock::now(), self.next_poll.load(Ordering::Relaxed));
         if now < next {
             return None;
         }
-        self.next_look.store(now + SPACE_POLL_NS, Ordering::Relaxed);
+        self.next_poll.store(now + SPACE_POLL_NS, Ordering::Relaxed);
         reserves.iter().find_map(|reserve| {
             let space = (self.source)(&reserve.directory).ok()?;
             (space.free_bytes < reserve.reserve_bytes).then(|| {
                 format!(
                     "{} free on the file system of {}, and the run keeps {} in reserve so that the store \
-                     does not run out of space; make space there, or measure for a shorter time",
+                     does not run out of space; free some space there, or run for a shorter time",
                     size(space.free_bytes),
                     reserve.directory.display(),
                     size(reserve.reserve_bytes)
@@ -123,7 +121,7 @@ impl DiskReserve {
         };
         Err(format!(
             "only {} are free on the file system of {}, and a run keeps {} in reserve ({reason}){load}: a store \
-             whose disk is full stops; make space there, or load less",
+             stops when its disk is full; free some space there, or load fewer rows",
             size(self.free_bytes),
             self.directory.display(),
             size(self.reserve_bytes)
@@ -131,8 +129,8 @@ impl DiskReserve {
     }
 }
 
-/// The file systems of those places, each once; the reason if none of them is known. Rows are loaded into log
-/// and data; how many of them go to further places is not known, so the whole load must fit there too.
+/// The file systems of the directories, each once; the reason if none of them is known. Rows are loaded into
+/// log and data. How many of them go to further directories is unknown, so the whole load must fit there too.
 fn reserves(
     places: &[LogLocation; 2],
     further: &[LogLocation],
@@ -141,7 +139,7 @@ fn reserves(
     source: SpaceSource,
 ) -> Result<Vec<DiskReserve>, String> {
     let mut devices = Vec::new();
-    let mut found: Vec<DiskReserve> = Vec::new();
+    let mut list: Vec<DiskReserve> = Vec::new();
     let mut unknown = None;
     for (number, place) in places.iter().chain(further).enumerate() {
         let space = match place {
@@ -152,16 +150,16 @@ fn reserves(
             Ok((directory, space)) => {
                 let known = devices.iter().position(|device| *device == space.device);
                 if let Some(known) = known {
-                    // Rows are written to the log and to the data; what is written to a further place on the
-                    // same file system is not known.
+                    // Rows are written to the log and to the data. How much is written to a further directory
+                    // on the same file system is unknown.
                     if number < places.len() {
-                        let both = &mut found[known].load_bytes;
+                        let both = &mut list[known].load_bytes;
                         *both = both.zip(load_bytes).map(|(one, two)| one + two);
                     }
                     continue;
                 }
                 devices.push(space.device);
-                found.push(DiskReserve {
+                list.push(DiskReserve {
                     directory: directory.clone(),
                     bytes: space.bytes,
                     free_bytes: space.free_bytes,
@@ -173,8 +171,8 @@ fn reserves(
         }
     }
     match unknown {
-        Some(why) if found.is_empty() => Err(why),
-        _ => Ok(found),
+        Some(why) if list.is_empty() => Err(why),
+        _ => Ok(list),
     }
 }
 
@@ -199,7 +197,7 @@ fn load_bytes<W: Workload>(workload: &W) -> u64 {
     workload.loads().into_iter().map(of).sum()
 }
 
-/// A size in words: "512 B", "31 MiB", "1.5 GiB".
+/// Formats a size: "512 B", "31 MiB", "1.5 GiB".
 fn size(bytes: u64) -> String {
     const UNITS: [&str; 5] = ["B", "KiB", "MiB", "GiB", "TiB"];
     let (mut size, mut unit) = (bytes as f64, 0);
@@ -221,7 +219,7 @@ mod tests {
     const SEGMENTS: Option<LogSegments> =
         Some(LogSegments { bytes: 16 * MIB, set_by: "initdb --wal-segsize" });
 
-    /// The log on a file system of 200 MiB, data on one of 4 TiB; the first byte of a name tells.
+    /// The log on a file system of 200 MiB, the data on one of 4 TiB.
     fn two_disks(directory: &Path) -> Result<FileSystemSpace, String> {
         match directory.to_str() {
             Some("/log") => {
@@ -242,23 +240,23 @@ mod tests {
     #[test]
     fn the_reserve_is_two_segments_of_a_small_disk_and_bounded_on_a_large_one() {
         let places = [at("/log"), at("/data")];
-        let found = reserves(&places, &[], SEGMENTS, None, two_disks).unwrap();
-        assert_eq!(found[0].reserve_bytes, 32 * MIB);
-        assert_eq!(found[1].reserve_bytes, 1 << 30);
+        let list = reserves(&places, &[], SEGMENTS, None, two_disks).unwrap();
+        assert_eq!(list[0].reserve_bytes, 32 * MIB);
+        assert_eq!(list[1].reserve_bytes, 1 << 30);
         let without = reserves(&places, &[], None, None, two_disks).unwrap();
         assert_eq!(without[0].reserve_bytes, 10 * MIB);
     }
 
     // B.F9
     #[test]
-    fn a_load_that_would_eat_the_reserve_is_refused_in_words_with_figures() {
+    fn a_load_that_would_use_the_reserve_is_refused_with_figures() {
         let places = [at("/log"), at("/log")];
-        let found = reserves(&places, &[], SEGMENTS, Some(30 * MIB), two_disks).unwrap();
-        assert_eq!(found.len(), 1, "one file system is required once");
-        assert_eq!(found[0].load_bytes, Some(60 * MIB), "log and data");
-        assert_eq!(found[0].require(SEGMENTS), Ok(()));
-        let found = reserves(&places, &[], SEGMENTS, Some(43 * MIB), two_disks).unwrap();
-        let why = found[0].require(SEGMENTS).unwrap_err();
+        let list = reserves(&places, &[], SEGMENTS, Some(30 * MIB), two_disks).unwrap();
+        assert_eq!(list.len(), 1, "one file system is checked once");
+        assert_eq!(list[0].load_bytes, Some(60 * MIB), "log and data");
+        assert_eq!(list[0].require(SEGMENTS), Ok(()));
+        let list = reserves(&places, &[], SEGMENTS, Some(43 * MIB), two_disks).unwrap();
+        let why = list[0].require(SEGMENTS).unwrap_err();
         for part in ["only 116 MiB", "/log", "32 MiB in reserve", "about 86 MiB"] {
             assert!(why.contains(part), "{why}");
         }
@@ -266,7 +264,7 @@ mod tests {
 
     // B.F9
     #[test]
-    fn an_unknown_place_is_unknown_with_its_reason_and_the_known_one_is_watched() {
+    fn an_unknown_directory_has_its_reason_and_the_known_one_is_monitored() {
         let elsewhere = || LogLocation::Nowhere("it is on another machine".to_owned());
         let none = reserves(&[elsewhere(), elsewhere()], &[], None, None, two_disks);
         assert_eq!(none.unwrap_err(), "it is on another machine");
@@ -276,23 +274,23 @@ mod tests {
 
     // B.F9
     #[test]
-    fn a_further_place_on_a_disk_of_its_own_is_watched_and_one_that_is_not_known_is_left_out() {
+    fn a_further_directory_on_its_own_disk_is_monitored_and_an_unknown_one_is_left_out() {
         let unknown = LogLocation::Nowhere("it is in a container".to_owned());
         let places = [at("/data"), at("/data")];
         let further = [unknown, at("/log")];
-        let found = reserves(&places, &further, SEGMENTS, Some(MIB), two_disks).unwrap();
-        let directories: Vec<_> = found.iter().map(|one| one.directory.as_path()).collect();
+        let list = reserves(&places, &further, SEGMENTS, Some(MIB), two_disks).unwrap();
+        let directories: Vec<_> = list.iter().map(|one| one.directory.as_path()).collect();
         assert_eq!(directories, [Path::new("/data"), Path::new("/log")]);
-        assert_eq!(found[1].load_bytes, Some(MIB));
-        // On a file system that is watched already it asks for nothing more.
-        let found = reserves(&places, &[at("/data")], SEGMENTS, Some(MIB), two_disks).unwrap();
-        assert_eq!((found.len(), found[0].load_bytes), (1, Some(2 * MIB)));
+        assert_eq!(list[1].load_bytes, Some(MIB));
+        // A further directory on a file system that is monitored already adds nothing.
+        let list = reserves(&places, &[at("/data")], SEGMENTS, Some(MIB), two_disks).unwrap();
+        assert_eq!((list.len(), list[0].load_bytes), (1, Some(2 * MIB)));
     }
 
-    /// What [`draining`] answers next.
+    /// The free space that [`draining`] returns next.
     static FREE: AtomicU64 = AtomicU64::new(0);
 
-    #[expect(clippy::unnecessary_wraps, reason = "the shape of a SpaceSource")]
+    #[expect(clippy::unnecessary_wraps, reason = "the signature of a SpaceSource")]
     fn draining(_: &Path) -> Result<FileSystemSpace, String> {
         Ok(FileSystemSpace {
             device: 1,
@@ -303,23 +301,23 @@ mod tests {
 
     // B.F9
     #[test]
-    fn a_run_ends_before_the_reserve_is_used_and_not_sooner() {
+    fn a_run_ends_when_free_space_falls_below_the_reserve_and_not_earlier() {
         FREE.store(50 * MIB, Ordering::Relaxed);
         let guard = DiskGuard {
             source: draining,
             reserves: reserves(&[at("/log"), at("/log")], &[], SEGMENTS, None, draining),
-            next_look: AtomicU64::new(0),
+            next_poll: AtomicU64::new(0),
             shortage: OnceLock::new(),
         };
         assert_eq!(guard.shortage(), None);
         FREE.store(31 * MIB, Ordering::Relaxed);
-        guard.next_look.store(0, Ordering::Relaxed);
+        guard.next_poll.store(0, Ordering::Relaxed);
         let why = guard.shortage().unwrap();
         assert!(why.contains("31 MiB free") && why.contains("32 MiB in reserve"), "{why}");
     }
 
     #[test]
-    fn sizes_are_short_words() {
+    fn sizes_are_short() {
         assert_eq!(size(0), "0 B");
         assert_eq!(size(3 * MIB / 2), "1.5 MiB");
         assert_eq!(size(116 * MIB), "116 MiB");

@@ -1,12 +1,13 @@
-//! A fingerprint of rows: how many each table has, and the sum of their bytes' digests.
+//! A fingerprint of rows: the number of rows of all tables, and the sum of the rows' digests.
 //!
-//! Taken of rows that stay for a later run, and again before that run starts from them. Rules:
-//! 1. Of each table all rows are counted, and the first [`ROWS_MAX`] in the order of its key are read,
-//!    every column of them. A table without a key is read whole, or if it has more only counted.
-//! 2. The sum does not depend on the order of rows. A row's digest is 64 bits of its table's number and
-//!    its values with their kinds: a changed row goes unnoticed once in 2^64, unless somebody means it to.
-//! 3. What it does not find: a row that was changed beyond the first [`ROWS_MAX`] of its table, while
-//!    the number of rows stayed the same; rows of tables that are not the plan's; and what indexes hold.
+//! It is taken of rows that are kept for a later run, and again before that run starts from them. Rules:
+//! 1. All rows of each table are counted, and the first [`ROWS_MAX`] in key order are read with all columns.
+//!    A table without a key is read completely, or only counted if it has more rows than that.
+//! 2. The sum does not depend on the order of rows. A row's digest is 64 bits over its table's number and
+//!    its values with their kinds: an accidental change goes unnoticed once in 2^64. It does not protect
+//!    against deliberate changes.
+//! 3. It does not detect a change beyond the first [`ROWS_MAX`] rows of a table if the number of rows stays
+//!    the same, rows of tables that are not in the plan, and the contents of indexes.
 
 use crate::coordinate::interruptible::{NO_LIMIT_NS, Unanswered, block_on_until_stopped};
 use std::fmt;
@@ -17,12 +18,11 @@ use syncline_contract::{
     Target, Transaction, Value,
 };
 
-/// Rows of a table that are read at most: a second or a few, in every store.
+/// The most rows of a table that are read, which takes a few seconds in every store.
 const ROWS_MAX: u64 = 1_000_000;
-/// Rows of an answer.
+/// Rows per answer.
 const PAGE: u64 = 2_000;
 
-/// See the module.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Fingerprint {
     rows: u64,
@@ -35,7 +35,7 @@ impl fmt::Display for Fingerprint {
     }
 }
 
-/// The operations by which the tables of a plan are read, in a plan of their own: clients need not
+/// The operations that read the tables of a plan. They are in a separate plan so that clients need not
 /// prepare them.
 #[derive(Debug)]
 pub(crate) struct FingerprintPlan {
@@ -49,22 +49,22 @@ type Dynamic = Read<Many<Any>, Many<Any>>;
 struct TablePlan {
     number: usize,
     count: Read<(), (Int,)>,
-    way: ScanMethod,
+    method: ScanMethod,
 }
 
-/// How the rows of a table are come by, in answers of bounded size.
+/// How the rows of a table are read in answers of bounded size.
 #[derive(Debug)]
 enum ScanMethod {
-    /// It has no key: all at once.
+    /// No key: all rows at once.
     Whole(Dynamic),
-    /// By its key of one column: pages, each from the last key of the one before on.
+    /// A key of one column: pages, each starting at the last key of the previous page.
     Pages { first: Dynamic, from: Dynamic, key: usize },
-    /// By a key of several columns: the rows of each value of the first.
+    /// A key of several columns: for each value of the first column, the rows with that value.
     Groups { values: Dynamic, of: Dynamic },
 }
 
 impl FingerprintPlan {
-    /// Of the first `tables` of a plan; none where the store cannot scan and count.
+    /// For the first `tables` of a plan; `None` if the store cannot scan and count.
     pub(crate) fn of(plan: &Plan, tables: usize, can: &Capabilities) -> Option<FingerprintPlan> {
         if !can.scans || !can.aggregates {
             return None;
@@ -78,7 +78,7 @@ impl FingerprintPlan {
         Some(FingerprintPlan { plan: reading, tables })
     }
 
-    /// Takes the fingerprint. A request to stop ends it, unless it came before.
+    /// Takes the fingerprint. A stop request ends it, unless the request came before it began.
     pub(crate) fn take<T: Target>(
         &self,
         target: &T,
@@ -90,7 +90,7 @@ impl FingerprintPlan {
             let session = connected.map_err(|failure| Stop::Failed(Box::new(failure)))?;
             let mut reader = Reader {
                 session,
-                asked: RequestTracker::new(false),
+                requests: RequestTracker::new(false),
                 taken: Fingerprint::default(),
             };
             for table in &self.tables {
@@ -103,7 +103,7 @@ impl FingerprintPlan {
             Unanswered::Failed(match stop {
                 Stop::Failed(failure) | Stop::Unknown(failure) => *failure,
                 Stop::Abort | Stop::Conflict(_) => {
-                    let what = "another session was in the way while its rows were read";
+                    let what = "reading the rows conflicted with another session";
                     Failure::new(FailureKind::Statement, what)
                 }
             })
@@ -124,7 +124,7 @@ impl TablePlan {
                 Scan { path, order: Order::Ascending, limit, columns: &columns, lock: Lock::None };
             plan.scan("read rows", scan)
         };
-        let way = match key[..] {
+        let method = match key[..] {
             [] => ScanMethod::Whole(scan(plan, path(0, Range::All), Limit::None)),
             [key] => ScanMethod::Pages {
                 first: scan(plan, path(0, Range::All), Limit::Fixed(PAGE)),
@@ -139,27 +139,27 @@ impl TablePlan {
         TablePlan {
             number,
             count: plan.aggregate("count rows", path(0, Range::All), Aggregate::Count),
-            way,
+            method,
         }
     }
 }
 
-/// A session that reads, and what it has read.
+/// A session that reads tables, and the fingerprint so far.
 struct Reader<S> {
     session: S,
-    asked: RequestTracker,
+    requests: RequestTracker,
     taken: Fingerprint,
 }
 
 impl<S: Session> Reader<S> {
     async fn table(&mut self, table: &TablePlan) -> Result<(), Stop> {
         self.session.begin(AccessPattern::Single);
-        let mut transaction = Transaction::new(&mut self.session, &mut self.asked);
+        let mut transaction = Transaction::new(&mut self.session, &mut self.requests);
         let (count,) = transaction.read(&table.count, ()).await?;
         self.session.commit().await?;
         let count = count.cast_unsigned();
         self.taken.rows += count;
-        match &table.way {
+        match &table.method {
             ScanMethod::Whole(all) if count <= ROWS_MAX => {
                 self.rows(table.number, all, &[], |_| true).await?;
             }
@@ -186,7 +186,7 @@ impl<S: Session> Reader<S> {
         while read == PAGE && sum < ROWS_MAX {
             std::mem::swap(&mut last, &mut page);
             let before = last.row(0).value(0);
-            // It begins with the row that the page before has ended with.
+            // A page begins with the last row of the previous page.
             let fresh = |row: &Several<'_, Any>| {
                 let again = row.get(key) == before;
                 keep(&mut page, row, key);
@@ -214,7 +214,7 @@ impl<S: Session> Reader<S> {
         Ok(())
     }
 
-    /// Adds the rows of an answer that are `fresh`; answers how many it had, the others too.
+    /// Adds the digests of the rows for which `fresh` is true. Returns the number of all rows in the answer.
     async fn rows(
         &mut self,
         number: usize,
@@ -241,7 +241,7 @@ impl<S: Session> Reader<S> {
         mut take: impl FnMut(Several<'_, Any>),
     ) -> Result<u64, Stop> {
         self.session.begin(AccessPattern::Single);
-        let mut transaction = Transaction::new(&mut self.session, &mut self.asked);
+        let mut transaction = Transaction::new(&mut self.session, &mut self.requests);
         transaction.ask(read, Several::Values(given))?;
         let mut count = 0;
         for row in transaction.answers(read).await? {
@@ -253,14 +253,14 @@ impl<S: Session> Reader<S> {
     }
 }
 
-/// Keeps a row's key in place of the one before.
+/// Replaces the kept key by that of `row`.
 fn keep(last: &mut Rows, row: &Several<'_, Any>, key: usize) -> bool {
     last.reset(1);
     last.push(row.get(key));
     true
 }
 
-/// 64 bits of a row of a table.
+/// The 64-bit digest of a row of a table.
 fn digest(table: usize, row: &Several<'_, Any>) -> u64 {
     let mut digest = Digest::default();
     digest.add(&(table as u64).to_le_bytes());
@@ -281,7 +281,7 @@ fn digest(table: usize, row: &Several<'_, Any>) -> u64 {
     digest.finished()
 }
 
-/// FNV-1a, finished as splitmix64 does, so that sums of digests have no pattern of their own.
+/// FNV-1a with the finalizer of splitmix64, so that sums of digests show no pattern.
 struct Digest(u64);
 
 impl Default for Digest {
@@ -325,7 +325,7 @@ mod tests {
     }
 
     #[test]
-    fn every_value_its_kind_and_its_place_count() {
+    fn every_value_its_kind_and_its_position_change_the_digest() {
         let row = [Value::Int(1), Value::Text("ab"), Value::Null];
         let others = [
             [Value::Int(2), Value::Text("ab"), Value::Null],

@@ -1,4 +1,4 @@
-//! A workload of one type of transaction, which inserts a key: for runs in simulated time, and for the bench
+//! A workload with one transaction type, which inserts a key. Used by runs in simulated time and by the bench
 //! of the runner's own cost, which includes this file.
 
 use syncline_contract::{
@@ -6,10 +6,9 @@ use syncline_contract::{
     Workload, Write,
 };
 
-/// The workload.
 pub(crate) struct Inserts(Plan);
 
-/// A client, with the last key that it has drawn.
+/// A client with the last key that it inserted.
 pub(crate) struct InsertingClient(Write<(Int,)>, i64);
 
 impl Inserts {
@@ -72,7 +71,7 @@ impl Workload for Inserts {
     }
 
     fn client(&self, _number: usize, _clients: usize, _seed: u64) -> InsertingClient {
-        // Handles are equal in every plan that was declared alike.
+        // Equal declarations give equal handles, so a scratch plan will do.
         InsertingClient(declare(&mut Plan::new()), 0)
     }
 

@@ -11,9 +11,9 @@ use std::thread::{ScopedJoinHandle, Thread};
 use std::time::Duration;
 use syncline_contract::{Failure, FailureKind, Load, Rows, Session, Stop, Target, Workload};
 
-/// Units a batch, each of which is one commit of the store's bulk path.
+/// Units per batch; a batch is one commit of the store's bulk path.
 const BATCH: u64 = 1_000;
-/// How often progress is told.
+/// The interval between progress events.
 const PROGRESS_INTERVAL: Duration = Duration::from_millis(100);
 
 struct Loading<'r, T, W> {
@@ -28,7 +28,7 @@ struct Loading<'r, T, W> {
     failure: Mutex<Option<Failure>>,
 }
 
-/// Loads what the workload starts from. Tables are loaded one after another.
+/// Loads the workload's initial rows, one table after another.
 pub(crate) fn load<T: Target, W: Workload>(
     target: &T,
     workload: &W,
@@ -62,8 +62,8 @@ pub(crate) fn load<T: Target, W: Workload>(
     Ok(())
 }
 
-/// Says that a loader has ended, by a panic too, and ends the coordinator's wait: a load lasts as long as
-/// its loaders, not until progress is told next.
+/// Reports that a loader has ended, by a panic too, and wakes the coordinator, so that a load ends with its
+/// loaders and not with the next progress event.
 struct LeaveGuard<'l> {
     left: &'l AtomicUsize,
     coordinator: &'l Thread,
@@ -142,7 +142,7 @@ impl<T: Target, W: Workload> Loading<'_, T, W> {
         }
     }
 
-    /// One loader: a session of its own, batch after batch.
+    /// One loader: opens its own session and loads batch after batch.
     fn batches(&self, load: &Load, next: &AtomicU64) -> Result<(), Failure> {
         let part = self.target.worker()?;
         let plan = &*self.dataset.plan;
@@ -168,12 +168,12 @@ impl<T: Target, W: Workload> Loading<'_, T, W> {
         Ok(())
     }
 
-    /// Waits for the store; none if the run was asked to stop, after which nothing is loaded any more.
+    /// Waits for the store; `None` if a stop was requested, after which nothing more is loaded.
     fn wait<R>(&self, future: impl Future<Output = R>, part: &T::Worker) -> Option<R> {
         block_on_until_stopped(future, part, self.stop, 0)
     }
 
-    /// One batch, again as long as others are in its way.
+    /// Loads one batch, and retries while it conflicts with other sessions.
     fn batch(
         &self,
         load: &Load,
@@ -193,7 +193,7 @@ impl<T: Target, W: Workload> Loading<'_, T, W> {
                 Stop::Conflict(_) => {}
                 Stop::Failed(failure) | Stop::Unknown(failure) => return Err(*failure),
                 Stop::Abort => {
-                    let what = "the target aborted a load, which only a workload may";
+                    let what = "the target aborted a load, but only a workload may abort";
                     return Err(Failure::new(FailureKind::Statement, what));
                 }
             }

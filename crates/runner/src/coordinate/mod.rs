@@ -1,14 +1,14 @@
-//! The life of a run on the calling thread: from the preflight check to the removal of its tables.
+//! The phases of a run on the calling thread, from the preflight check to the removal of its tables.
 //!
 //! | file | what it holds |
 //! |---|---|
 //! | `run.rs` | all phases of one run, in order |
-//! | `preflight.rs` | what is refused before a store is touched |
+//! | `preflight.rs` | the checks that refuse a run before it touches a store |
 //! | `disk_guard.rs` | free disk space: required before a run, watched in it |
-//! | `dataset.rs`, `fingerprint.rs` | rows that stay for a later run, and how it knows them |
+//! | `dataset.rs`, `fingerprint.rs` | rows that are kept for a later run, and how that run identifies them |
 //! | `load.rs` | loading rows, in parallel over sessions |
 //! | `counter_readings.rs` | the store's own counters, read before and after its clients |
-//! | `interruptible.rs` | waits outside of clients, which a request to stop ends |
+//! | `interruptible.rs` | waits outside the clients, which a stop request ends |
 //! | `worker_count.rs` | the number of workers, chosen by trial |
 //! | `coordinator.rs` | starts the workers and collects their reports |
 //! | `phases.rs` | warm-up, measured span with its intervals, drain |
@@ -16,7 +16,7 @@
 //! | `observer.rs` | events of a run, for progress bars |
 //! | `repetition.rs` | several cases, several times, interleaved |
 //! | `calibration.rs` | the laboratory's own cost per transaction |
-//! | `observation.rs` | observing a server that others use |
+//! | `observation.rs` | observation of a server that others use |
 //! | `simulation.rs` | runs in simulated time, for tests |
 //! | `inserts.rs` | the workload of simulated runs and of the bench |
 

@@ -1,7 +1,8 @@
-//! Watching a store that others use: looks at its counters, and at its process from outside.
+//! Observation of a store that others use: samples of its counters, and of its process from outside.
 //!
-//! No load and no change. Looks are taken at even times; the first and the last bound the span, and
-//! every figure is of that span. What a look itself commits the store says, and it is taken off.
+//! It puts no load on the store and changes nothing. Samples are taken at equal intervals; the first and the
+//! last bound the span, and every figure is of that span. The store reports what a sample itself commits, and
+//! that is subtracted.
 
 use crate::account::sampler::Sampler;
 use crate::account::store_counters::{
@@ -16,39 +17,39 @@ use syncline_host::{BlockDevice, Machine};
 use syncline_instrument::{Nanos, clock};
 use syncline_record::ObservedInterval;
 
-/// How often it is looked whether somebody asks to stop.
+/// The interval between two checks for a stop request.
 const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
-/// How long is watched, and how often a look is taken.
+/// The span of an observation and the interval of its samples.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ObservePlan {
     /// The whole span.
     pub span: Duration,
-    /// Between two looks.
+    /// The time between two samples.
     pub every: Duration,
 }
 
-/// What was seen.
+/// The result of an observation.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Observation {
-    /// The last look, with settings and replication.
+    /// The last sample, with settings and replication.
     pub last: StoreObservation,
-    /// From the first look to the last.
+    /// From the first sample to the last.
     pub span_ns: Nanos,
     /// Each counter over the span.
     pub counters: Vec<StoreCounter>,
-    /// Commits of the looks themselves in the span.
+    /// Commits of the samples themselves in the span.
     pub own_commits: u64,
     /// The span in intervals.
     pub intervals: Vec<ObservedInterval>,
     /// Sync system calls of the store's process in the span, or why they were not counted.
     pub sync_calls: Result<u64, String>,
-    /// Flushes that the disk under the log completed in the span, whoever asked for them; none if they
-    /// are not counted.
+    /// Flushes that the disk under the log completed in the span, for all processes; `None` if they are not
+    /// counted.
     pub flushes: Option<u64>,
-    /// The disk under the log, or why none is known.
+    /// The disk under the log, or why it is unknown.
     pub device: Result<BlockDevice, String>,
-    /// The machine that looked.
+    /// The observing machine.
     pub machine: Machine,
 }
 
@@ -57,27 +58,27 @@ impl Observation {
         crate::account::store_counters::grown_of(&self.counters, meaning)
     }
 
-    /// Commits of others in the span, those that only read among them if [`Self::commits_hold_reads`].
+    /// Commits of others in the span; they include read-only ones if [`Self::commits_hold_reads`].
     pub fn commits(&self) -> Option<u64> {
         self.grown(Meaning::Commits).map(|commits| commits.saturating_sub(self.own_commits))
     }
 
-    /// True if the store's commits are also those of transactions that only read.
+    /// True if the store's commits include read-only transactions.
     pub fn commits_hold_reads(&self) -> bool {
         commits_hold_reads(&self.counters)
     }
 
-    /// Commits of others that may have written; none if the store does not tell.
+    /// Commits of others that may have written; `None` if the store does not report it.
     pub fn writing_commits(&self) -> Option<u64> {
         writing_commits(&self.counters, self.commits())
     }
 
-    /// Of those the ones that shared a sync of the log, by the store's own counters.
+    /// Writing commits per sync of the log, by the store's own counters.
     pub fn commits_per_sync(&self) -> Option<f64> {
         shared_syncs(&self.counters, self.writing_commits())
     }
 
-    /// The same by the sync calls of its process, which may be for other files than the log too.
+    /// Writing commits per sync call of the store's process. The calls may include other files than the log.
     pub fn commits_per_sync_call(&self) -> Option<f64> {
         let calls = *self.sync_calls.as_ref().ok().filter(|calls| **calls > 0)?;
         let logged = self.grown(Meaning::LogBytes) != Some(0);
@@ -85,14 +86,14 @@ impl Observation {
         logged.then_some(commits as f64 / calls as f64)
     }
 
-    /// Bytes that a commit which may have written added to the log.
+    /// Bytes of log per commit that may have written.
     pub fn log_bytes_per_commit(&self) -> Option<f64> {
         let commits = self.writing_commits().filter(|commits| *commits > 0)?;
         let bytes = self.grown(Meaning::LogBytes).filter(|bytes| *bytes > 0)?;
         Some(bytes as f64 / commits as f64)
     }
 
-    /// How long a sync of the log took on average, by the store's own clock.
+    /// The average duration of a sync of the log, as the store measured it.
     pub fn sync_ns(&self) -> Option<f64> {
         let syncs = self.grown(Meaning::LogSyncs).filter(|syncs| *syncs > 0)?;
         let spent = self.grown(Meaning::SyncTime).filter(|spent| *spent > 0)?;
@@ -100,16 +101,17 @@ impl Observation {
     }
 }
 
-/// Watches a store. A set `stop` ends it with what was seen so far.
+/// Observes a store. Setting `stop` ends the observation with the samples so far. `interval_ended` receives
+/// each interval as it ends.
 pub fn observe<T: Target>(
     target: &T,
     plan: &ObservePlan,
     stop: &AtomicBool,
-    told: impl Fn(&ObservedInterval),
+    interval_ended: impl Fn(&ObservedInterval),
 ) -> TargetResult<Observation> {
     let opening = ask(target.observe())?;
     let sampler = Sampler::new(opening.process, place(&opening), opening.unseen_syncs);
-    // The meters are there now, so that both bounds are read alike.
+    // Sample again now that the counters are open, so that both bounds are read in the same way.
     let first = ask(target.observe())?;
     let before = sampler.read();
     let (mut last, mut now) = (first.clone(), before);
@@ -120,12 +122,12 @@ pub fn observe<T: Target>(
     while now.at < end && !stop.load(Ordering::Relaxed) {
         due = due.saturating_add(every).min(end);
         wait_until(due, stop);
-        let look = ask(target.observe())?;
+        let sample = ask(target.observe())?;
         let reading = sampler.read();
-        let interval = between(&last, now.at, &look, reading.at, before.at);
-        told(&interval);
+        let interval = between(&last, now.at, &sample, reading.at, before.at);
+        interval_ended(&interval);
         intervals.push(interval);
-        (last, now) = (look, reading);
+        (last, now) = (sample, reading);
     }
     let flushes = before.block.zip(now.block);
     Ok(Observation {
@@ -136,7 +138,7 @@ pub fn observe<T: Target>(
         sync_calls: match (sampler.syncs_refusal(), now.calls_since(&before)) {
             (Some(why), _) => Err(why.to_owned()),
             (None, Some(calls)) => Ok(calls.syncs),
-            (None, None) => Err("the kernel did not answer for its counters".to_owned()),
+            (None, None) => Err("the kernel's counters could not be read".to_owned()),
         },
         flushes: flushes.and_then(|(before, now)| now.flushes?.checked_sub(before.flushes?)),
         device: sampler.place().clone(),
@@ -145,8 +147,8 @@ pub fn observe<T: Target>(
     })
 }
 
-fn place(seen: &StoreObservation) -> Result<BlockDevice, String> {
-    match &seen.log_place {
+fn place(sample: &StoreObservation) -> Result<BlockDevice, String> {
+    match &sample.log_place {
         LogLocation::Directory(directory) => BlockDevice::of(directory, Path::new("/")),
         LogLocation::Nowhere(why) => Err(why.clone()),
     }

@@ -1,4 +1,4 @@
-//! What a run tells while it runs, for progress bars and for records that grow as intervals end.
+//! Events of a run in progress, for progress bars and for records that grow with each interval.
 
 use crate::account::result::{RunHead, RunResult};
 use syncline_record::Interval;
@@ -10,30 +10,30 @@ pub enum Event<'a> {
     Case {
         /// The case's name.
         name: &'a str,
-        /// Which repetition, from 1.
+        /// The number of the repetition, from 1.
         repetition: usize,
-        /// Of how many.
+        /// The number of all repetitions.
         repetitions: usize,
     },
-    /// The tables are being made.
+    /// The tables are being created.
     Creating,
     /// Rows are being loaded.
     Loading {
-        /// Units loaded so far: rows, or few rows that belong together.
+        /// Units loaded so far: rows, or small groups of rows that belong together.
         units: u64,
-        /// Of how many.
+        /// The number of all units.
         of: u64,
     },
     /// Clients are being connected.
     Connecting {
-        /// How many.
+        /// The number of clients.
         clients: usize,
     },
-    /// Everything fixed before the first transaction.
+    /// The clients are about to start; the head holds everything that is fixed by now.
     Started(&'a RunHead),
     /// Clients run; nothing is measured yet.
     WarmingUp,
-    /// What looking costs is being weighed.
+    /// The overhead A/B test of the profiler is running.
     MeasuringOverhead,
     /// The measured span has begun.
     Measuring,
@@ -41,21 +41,21 @@ pub enum Event<'a> {
     Interval(&'a Interval),
     /// No transaction starts any more; those under way may end.
     Draining,
-    /// The workload's checks are made.
+    /// The workload's checks are running.
     Checking,
-    /// What the run made is being removed.
+    /// The run's tables are being removed, or kept.
     Removing,
     /// The run has ended with a result.
     Ended(&'a RunResult),
 }
 
-/// Who is told. Called on the coordinating thread, between intervals: be quick.
+/// Receives the events of a run. The coordinating thread calls it between intervals, so it must be quick.
 pub trait Observer {
-    /// Something happened.
+    /// Handles an event.
     fn event(&self, event: Event<'_>);
 }
 
-/// Tells nobody.
+/// Ignores all events.
 impl Observer for () {
     fn event(&self, _event: Event<'_>) {}
 }

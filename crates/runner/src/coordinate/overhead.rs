@@ -1,15 +1,15 @@
-//! What looking costs, weighed before the measured span: slices of time with a meter and without one, in
-//! turns, under the same clients.
+//! The A/B test of the profiler's overhead, before the measured span: slices with and without the profiler,
+//! in turns, under the same clients.
 //!
-//! Between two runs throughput differs by far more than looking costs: clients, server processes and their
-//! threads fall into places of which one run keeps most and the next has others (`docs/decisions/0032`). So
-//! both slices of a pair are of one run, one right behind the other. A round has two pairs: without, with,
-//! with, without; so what goes only up or only down meanwhile favours neither. What is slow, opening a meter
-//! and putting it away, lies between rounds and in no slice.
+//! Two runs differ in throughput by far more than the profiler costs: clients, server processes and their
+//! threads end up in a placement that one run mostly keeps and the next run does not share
+//! (`docs/decisions/0032`). So both slices of a pair are in one run, one right after the other. A round has
+//! two pairs: without, with, with, without; so a steady trend favours neither side. Opening and closing the
+//! profiler is slow; it happens between rounds and is in no slice.
 
 use crate::account::live_counters::{LiveCounters, committed};
 use crate::coordinate::coordinator::Coordinator;
-use crate::coordinate::phases::{METER_STEP_NS, POLL_NS};
+use crate::coordinate::phases::{POLL_NS, PROFILER_STEP_NS};
 use crate::drive::control::Control;
 use std::time::Duration;
 use syncline_contract::{Target, Workload};
@@ -20,14 +20,14 @@ use syncline_record::LookingPair;
 /// Rounds of four slices.
 const ROUNDS: u32 = 4;
 
-/// A slice is a part of the measured span, so that what is weighed costs as much time again.
+/// A slice is this fraction of the measured span, so that the test takes as long as the span.
 const SLICES: u32 = 4 * ROUNDS;
 
-/// Bounds of a slice: shorter ones hold too few commits and too much of a meter's begin, longer ones let the
-/// machine change between two.
+/// Bounds of a slice. A shorter slice has too few commits and too much of the profiler's start-up; between
+/// longer ones the machine may change.
 const SLICE: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(2));
 
-/// How long it takes.
+/// The duration of the test.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct OverheadTiming {
     slice_ns: Nanos,
@@ -35,78 +35,79 @@ pub(crate) struct OverheadTiming {
 }
 
 impl OverheadTiming {
-    /// For a span of that length, if it has one, and a meter that took so long to open and to put away.
+    /// For a measured span of this length, if it has one. `change_ns` is the time to open and close the
+    /// profiler.
     fn of(span: Option<Duration>, change_ns: Nanos) -> OverheadTiming {
         let (shortest, longest) = SLICE;
         let slice = span.map_or(longest, |span| (span / SLICES).clamp(shortest, longest));
         OverheadTiming { slice_ns: clock::nanos(slice), change_ns }
     }
 
-    /// How long all rounds may take.
+    /// The time reserved for all rounds.
     pub(crate) fn all_ns(self) -> Nanos {
-        // Under load meters change more slowly than before the clients start.
+        // Twice the time to open and close: it takes longer under load than before the clients start.
         u64::from(ROUNDS) * (self.round_ns() + 2 * self.change_ns)
     }
 
-    /// The least that a round takes.
+    /// The least time that a round takes.
     fn round_ns(self) -> Nanos {
         4 * self.slice_ns + self.change_ns
     }
 }
 
 impl<T: Target, W: Workload> Coordinator<'_, T, W> {
-    /// Opens a meter and puts it away, to know how long that takes.
+    /// Opens and closes the profiler once, to measure how long that takes.
     pub(crate) fn overhead_timing(&self) -> OverheadTiming {
         let before = clock::now();
-        drop(self.meter());
+        drop(self.open_profiler());
         OverheadTiming::of(self.plan.duration, clock::now() - before)
     }
 
-    /// As many rounds as there is time for until then, [`ROUNDS`] at most. Takes a meter that is open and
-    /// leaves another.
+    /// Runs as many rounds as fit before `until`, at most [`ROUNDS`]. Takes an open profiler and leaves a new
+    /// one.
     pub(crate) fn measure_overhead(
         &self,
         control: &Control,
         live: &[LiveCounters],
         scale: OverheadTiming,
         until: Nanos,
-        meter: &mut Option<Profiler>,
+        profiler: &mut Option<Profiler>,
     ) -> Vec<LookingPair> {
         let mut pairs = Vec::new();
         for _ in 0..ROUNDS {
             if clock::now() + scale.round_ns() > until {
                 break;
             }
-            let Some(open) = meter.take() else { break };
+            let Some(open) = profiler.take() else { break };
             let round = self.round(control, live, scale.slice_ns, open);
-            *meter = self.meter();
+            *profiler = self.open_profiler();
             let Some(round) = round else { break };
             pairs.extend(round);
         }
         pairs
     }
 
-    /// None if the run ended in it.
+    /// The two pairs of a round; `None` if the run ended in it.
     fn round(
         &self,
         control: &Control,
         live: &[LiveCounters],
         slice_ns: Nanos,
-        mut meter: Profiler,
+        mut profiler: Profiler,
     ) -> Option<[LookingPair; 2]> {
         let commits = || committed(live);
         let without = || self.slice(control, live, slice_ns, &mut |_| {});
         let first = without()?;
-        meter.start(&commits);
+        profiler.start(&commits);
         let mut with = |further_ns| {
             self.slice(control, live, slice_ns, &mut |rest_ns| {
-                if rest_ns + further_ns > METER_STEP_NS {
-                    meter.go_on(&commits);
+                if rest_ns + further_ns > PROFILER_STEP_NS {
+                    profiler.go_on(&commits);
                 }
             })
         };
         let metered = [with(slice_ns)?, with(0)?];
-        meter.stop(&commits);
+        profiler.stop(&commits);
         let unmetered = [first, without()?];
         Some([0, 1].map(|pair| LookingPair {
             metered_per_s: metered[pair],
@@ -114,18 +115,18 @@ impl<T: Target, W: Workload> Coordinator<'_, T, W> {
         }))
     }
 
-    /// Commits a second of a slice; none if the run ended in it. `look` is called as often as in the span,
-    /// with the time that is left.
+    /// Commits a second of a slice; `None` if the run ended in it. `sample` is called as often as in the
+    /// measured span, with the time that is left.
     fn slice(
         &self,
         control: &Control,
         live: &[LiveCounters],
         slice_ns: Nanos,
-        look: &mut dyn FnMut(Nanos),
+        sample: &mut dyn FnMut(Nanos),
     ) -> Option<f64> {
         let (begun, before) = (clock::now(), committed(live));
         loop {
-            if self.asked_to_stop() || control.ending() || self.disk.shortage().is_some() {
+            if self.stop_requested() || control.ending() || self.disk.shortage().is_some() {
                 return None;
             }
             let since = clock::now() - begun;
@@ -133,7 +134,7 @@ impl<T: Target, W: Workload> Coordinator<'_, T, W> {
                 let commits = committed(live) - before;
                 return Some(commits as f64 / since as f64 * clock::SECOND as f64);
             }
-            look(slice_ns - since);
+            sample(slice_ns - since);
             Control::rest(POLL_NS.min(slice_ns - since));
         }
     }
@@ -145,7 +146,7 @@ mod tests {
     use std::time::Duration;
 
     #[test]
-    fn slices_together_are_as_long_as_the_span_within_bounds() {
+    fn all_slices_together_take_as_long_as_the_span_within_bounds() {
         let change_ns = 10_000_000;
         let all_s = |span_ms: Option<u64>| {
             let scale = OverheadTiming::of(span_ms.map(Duration::from_millis), change_ns);

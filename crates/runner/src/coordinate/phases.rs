@@ -1,8 +1,8 @@
-//! The coordinator's eyes: opens the gate, watches the clock, samples intervals, ends the span.
+//! The coordinator's control of the phases: opens the gate, samples intervals, ends the measured span.
 //!
-//! Phases: connecting, warm-up, measured span, drain. The measured span ends at the deadline, whoever has
-//! left before, when the transactions are used up, when it is asked to stop, or when the store fails for
-//! good.
+//! Phases: connecting, warm-up, measured span, drain. The measured span ends at the deadline (even if all
+//! clients have left before), when the transactions are used up, when a stop is requested, or when the store
+//! fails for good.
 
 use crate::account::live_counters::{LiveCounters, LiveTotals, OutcomeKind, committed};
 use crate::account::measured_span::PhaseTimes;
@@ -22,52 +22,53 @@ use syncline_profile::Profile;
 use syncline_profiler::{Profiler, ProfilerCpuTime, Subject};
 use syncline_record::{Interval, LookingPair};
 
-/// What a meter does on its way may take it so long, while the kernel waits for its processors: not when the
-/// clients are about to leave, whose threads take their counts along.
-pub(crate) const METER_STEP_NS: Nanos = 100_000_000;
-/// How often the coordinator looks whether it was asked to stop.
+/// A step of the profiler during the span may take up to this long, because the kernel waits for its
+/// processors. No step starts later than this before the clients leave: their threads take their counts with
+/// them.
+pub(crate) const PROFILER_STEP_NS: Nanos = 100_000_000;
+/// The interval between two checks for a stop request.
 pub(crate) const POLL_NS: Nanos = 20_000_000;
-/// How long transactions under way may take to end once the run was asked to stop: whoever stops it does not
-/// wait for a store that hangs.
+/// How long transactions under way may take to end after a stop request, so that a store that hangs does not
+/// keep the user waiting.
 pub(crate) const STOP_DRAIN_NS: Nanos = clock::SECOND;
 /// A last interval shorter than this share of the others is left out.
 const LAST_INTERVAL: f64 = 0.05;
-/// How long the idle rate of flushes is watched, where flushes stand in for syncs.
+/// How long the idle rate of flushes is measured where flushes stand in for syncs.
 const IDLE_NS: Nanos = 300_000_000;
 
-/// What the coordinator saw from the gate on.
+/// The coordinator's data from the opening of the gate on.
 pub(crate) struct RunPhases {
     pub times: PhaseTimes,
     /// Read when the clients started.
     pub first: Reading,
-    /// Flushes a nanosecond of the idle store, if they were watched.
+    /// Flushes per nanosecond of the idle store, if they were measured.
     pub idle_flushes_per_ns: Option<f64>,
-    /// None if the run ended before it.
+    /// `None` if the run ended before the measured span.
     pub span: Option<Span>,
     pub intervals: Vec<Interval>,
-    /// True if it was asked to stop.
-    pub asked: bool,
-    /// Why there is too little free space to go on.
+    /// True if a stop was requested.
+    pub stop_requested: bool,
+    /// Why there is too little free space to continue.
     pub shortage: Option<String>,
-    /// When the last transaction of the budget was seen to be taken.
+    /// When the coordinator noticed that the whole budget was taken.
     budget_taken: Option<Nanos>,
     /// Processor time of the coordinating thread.
     pub coordinator_cpu_ns: Nanos,
-    /// What looking costs, if it was to be weighed.
+    /// The slices of the profiler's overhead A/B test, if the plan requests it.
     pub weighed: Vec<LookingPair>,
 }
 
-/// The measured span: readings at its two ends, and what was acknowledged between them.
+/// The measured span: readings at its two ends, and the commits acknowledged between them.
 pub(crate) struct Span {
     pub commits: u64,
     pub readings: (Reading, Reading),
-    /// What the store counted inside itself between them.
+    /// The growth of the store's internal figures between them.
     pub internals: Vec<Internal>,
-    /// The ways of commits that were acknowledged between them, of a sample.
+    /// The commit paths of a sample of the commits acknowledged between them.
     pub commit_paths: Option<CommitPaths>,
-    /// What was seen of its process between them, if it was metered.
+    /// The profile of the store's process between them, if the profiler is on.
     pub profile: Option<Profile>,
-    /// What looking used up meanwhile.
+    /// The processor time that the profiler used meanwhile.
     pub spent: Option<ProfilerCpuTime>,
 }
 
@@ -120,7 +121,7 @@ impl RunPhases {
 }
 
 impl<T: Target, W: Workload> Coordinator<'_, T, W> {
-    /// None if the run ended before its clients started.
+    /// Runs all phases; `None` if the run ended before its clients started.
     pub(crate) fn watch(&self, control: &Control, live: &[LiveCounters]) -> Option<RunPhases> {
         self.observer.event(Event::Connecting { clients: self.plan.clients });
         if !self.all_connect(control) {
@@ -128,11 +129,11 @@ impl<T: Target, W: Workload> Coordinator<'_, T, W> {
         }
         let idle_flushes_per_ns = self.watch_idle();
         let scale = self.plan.unmetered_beside.then(|| self.overhead_timing());
-        let mut meter = self.meter();
-        // Without a warm-up the span begins at the gate: who looks must look before it opens.
+        let mut profiler = self.open_profiler();
+        // Without a warm-up the span begins at the gate, so the profiler must start before it opens.
         let cold = self.plan.warm_up.is_zero() && scale.is_none();
-        if let Some(meter) = meter.as_mut().filter(|_| cold) {
-            meter.start(&|| committed(live));
+        if let Some(profiler) = profiler.as_mut().filter(|_| cold) {
+            profiler.start(&|| committed(live));
         }
         let first = self.read();
         let cpu = clock::thread_cpu();
@@ -144,7 +145,7 @@ impl<T: Target, W: Workload> Coordinator<'_, T, W> {
             idle_flushes_per_ns,
             span: None,
             intervals: Vec::new(),
-            asked: false,
+            stop_requested: false,
             shortage: None,
             budget_taken: None,
             coordinator_cpu_ns: 0,
@@ -154,42 +155,42 @@ impl<T: Target, W: Workload> Coordinator<'_, T, W> {
             let until = watched.times.measure;
             self.warm_up(control, &mut watched, until - scale.all_ns());
             self.observer.event(Event::MeasuringOverhead);
-            watched.weighed = self.measure_overhead(control, live, scale, until, &mut meter);
+            watched.weighed = self.measure_overhead(control, live, scale, until, &mut profiler);
         }
         self.warm_up(control, &mut watched, times.measure);
-        self.span(control, live, &mut watched, meter.as_mut());
-        if let (Some(span), Some(meter)) = (watched.span.as_mut(), meter) {
+        self.span(control, live, &mut watched, profiler.as_mut());
+        if let (Some(span), Some(profiler)) = (watched.span.as_mut(), profiler) {
             // Before the drain: the store's processes may end with their clients.
-            span.spent = Some(meter.spent());
-            span.profile = Some(meter.finish());
+            span.spent = Some(profiler.spent());
+            span.profile = Some(profiler.finish());
         }
         self.drain(control, watched.budget_taken);
         watched.coordinator_cpu_ns = clock::thread_cpu() - cpu;
         Some(watched)
     }
 
-    /// Waits until all clients are connected; false if the run ends before.
+    /// Waits until all clients are connected; false if the run ends before that.
     pub(crate) fn all_connect(&self, control: &Control) -> bool {
         while !control.all_connected() {
-            if self.asked_to_stop() || control.ending() || control.any_left() {
+            if self.stop_requested() || control.ending() || control.any_left() {
                 return false;
             }
             Control::rest(POLL_NS);
         }
-        !self.asked_to_stop()
+        !self.stop_requested()
     }
 
-    /// The phases from now on, where that long is weighed what looking costs.
-    fn times(&self, weighing_ns: Nanos) -> PhaseTimes {
+    /// The times of the phases from now on. `overhead_ns` is the time of the profiler's overhead A/B test.
+    fn times(&self, overhead_ns: Nanos) -> PhaseTimes {
         let start = clock::now();
-        let warm_up_ns = clock::nanos(self.plan.warm_up).saturating_add(weighing_ns);
+        let warm_up_ns = clock::nanos(self.plan.warm_up).saturating_add(overhead_ns);
         let measure = start.saturating_add(warm_up_ns);
         let duration = self.plan.duration.map_or(Nanos::MAX, clock::nanos);
         PhaseTimes { start, measure, deadline: measure.saturating_add(duration) }
     }
 
-    /// Clients on threads of their own share one schedule, so that any free one takes the next
-    /// arrival; workers that drive many clients have one each and never wait for one another.
+    /// Clients with a thread each share one schedule, so that any free client takes the next arrival. Workers
+    /// that drive many clients have one schedule each and never wait for each other.
     fn schedules(&self, times: PhaseTimes) -> Vec<Mutex<Schedule>> {
         let groups = match self.target.capabilities().client_model {
             ClientModel::Threads => 1,
@@ -203,15 +204,16 @@ impl<T: Target, W: Workload> Coordinator<'_, T, W> {
             .collect()
     }
 
-    /// Flushes stand in for syncs only where one client works alone and syncs are not counted.
+    /// The idle rate of flushes, in flushes per nanosecond. Measured only where flushes stand in for syncs:
+    /// with one client, if syncs are not counted.
     fn watch_idle(&self) -> Option<f64> {
-        let wanted = self.sampler.calls_refusal().is_some() && self.plan.clients == 1;
-        if !wanted {
+        let needed = self.sampler.calls_refusal().is_some() && self.plan.clients == 1;
+        if !needed {
             return None;
         }
         let before = self.read();
         before.block?.flushes?;
-        while clock::now() < before.at + IDLE_NS && !self.asked_to_stop() {
+        while clock::now() < before.at + IDLE_NS && !self.stop_requested() {
             Control::rest(POLL_NS);
         }
         let now = self.read();
@@ -228,17 +230,17 @@ impl<T: Target, W: Workload> Coordinator<'_, T, W> {
         }
     }
 
-    /// The collectors of a metered run, ready to start.
-    pub(crate) fn meter(&self) -> Option<Profiler> {
+    /// The profiler, ready to start; `None` if the plan has it off or the store's process is unknown.
+    pub(crate) fn open_profiler(&self) -> Option<Profiler> {
         let options = self.plan.meter.as_ref()?;
         let process = match self.sampler.process() {
             StoreProcess::InProcess => Process::Ours,
             StoreProcess::Other(pid) => Process::Other(pid),
             StoreProcess::Unknown(_) => return None,
         };
-        let mut meter = Profiler::open(&Subject::of(process), options);
-        meter.prepare();
-        Some(meter)
+        let mut profiler = Profiler::open(&Subject::of(process), options);
+        profiler.prepare();
+        Some(profiler)
     }
 
     fn span(
@@ -246,13 +248,13 @@ impl<T: Target, W: Workload> Coordinator<'_, T, W> {
         control: &Control,
         live: &[LiveCounters],
         watched: &mut RunPhases,
-        mut meter: Option<&mut Profiler>,
+        mut profiler: Option<&mut Profiler>,
     ) {
         let PhaseTimes { start, measure, deadline } = watched.times;
         let interval_ns = clock::nanos(self.plan.interval);
         let cold = measure == start;
-        if let Some(meter) = meter.as_mut().filter(|_| !cold) {
-            meter.start(&|| committed(live));
+        if let Some(profiler) = profiler.as_mut().filter(|_| !cold) {
+            profiler.start(&|| committed(live));
         }
         let begun = if cold {
             let (reading, tally) = (watched.first, LiveTotals::new());
@@ -261,7 +263,7 @@ impl<T: Target, W: Workload> Coordinator<'_, T, W> {
             self.mark(live)
         };
         let inside = self.target.internals();
-        // What was timed before the span is not asked for again.
+        // Discard the commit paths from before the span.
         drop(self.target.take_commit_paths());
         let commits_before = begun.tally.count_whole(OutcomeKind::Committed);
         self.observer.event(Event::Measuring);
@@ -279,13 +281,14 @@ impl<T: Target, W: Workload> Coordinator<'_, T, W> {
                 watched.close_interval(self, &last, &mark);
                 last = mark;
             }
-            if let Some(meter) = meter.as_mut().filter(|_| deadline - now > METER_STEP_NS) {
-                meter.go_on(&|| committed(live));
+            if let Some(profiler) = profiler.as_mut().filter(|_| deadline - now > PROFILER_STEP_NS)
+            {
+                profiler.go_on(&|| committed(live));
             }
             Control::rest(POLL_NS.min(next.min(deadline).saturating_sub(now)));
         }
-        if let Some(meter) = &mut meter {
-            meter.stop(&|| committed(live));
+        if let Some(profiler) = &mut profiler {
+            profiler.stop(&|| committed(live));
         }
         let mark = self.mark(live);
         let internals = grown(&inside, self.target.internals());
@@ -295,7 +298,7 @@ impl<T: Target, W: Workload> Coordinator<'_, T, W> {
             watched.close_interval(self, &last, &mark);
         }
         watched.span = Some(Span {
-            // Also those behind the deadline: the readings hold what they cost.
+            // Includes commits after the deadline, because the readings include their cost.
             commits: mark.tally.count_whole(OutcomeKind::Committed) - commits_before,
             readings: (begun.reading, mark.reading),
             internals,
@@ -308,14 +311,14 @@ impl<T: Target, W: Workload> Coordinator<'_, T, W> {
     fn mark(&self, live: &[LiveCounters]) -> Mark {
         let mut tally = LiveTotals::new();
         tally.read(live);
-        // One moment of both, or an interval's count and its length would be of different times.
+        // Both get the same time, or an interval's count and its length would be of different times.
         let at = clock::now();
         let mut reading = self.read();
         reading.at = at;
         Mark { reading, tally }
     }
 
-    /// Lets transactions under way end, for as long as the plan gives them.
+    /// Lets transactions under way end, for at most the plan's drain.
     fn drain(&self, control: &Control, since: Option<Nanos>) {
         control.advance(Phase::Ending);
         let until = self.drained(since.unwrap_or_else(clock::now));
@@ -324,7 +327,7 @@ impl<T: Target, W: Workload> Coordinator<'_, T, W> {
         }
         let mut last = until;
         while !control.all_left() && clock::now() < last {
-            if last == until && self.asked_to_stop() {
+            if last == until && self.stop_requested() {
                 last = until.min(clock::now() + STOP_DRAIN_NS);
             }
             control.wait_for_all(last.min(clock::now() + POLL_NS));
@@ -336,32 +339,32 @@ impl<T: Target, W: Workload> Coordinator<'_, T, W> {
     }
 
     fn over(&self, control: &Control, watched: &mut RunPhases) -> bool {
-        watched.asked |= self.asked_to_stop();
+        watched.stop_requested |= self.stop_requested();
         if watched.shortage.is_none() {
             watched.shortage = self.disk.shortage();
         }
-        if watched.asked || watched.shortage.is_some() {
+        if watched.stop_requested || watched.shortage.is_some() {
             return true;
         }
         if !control.budget_taken() {
-            // Clients whose next arrival lies behind the deadline have left: the span still lasts as long
-            // as was asked for, or the rate would be that of the arrivals' distance.
+            // Clients whose next arrival is after the deadline have left. The span still lasts until the
+            // deadline, or the rate would depend on the distance between arrivals.
             return control.ending();
         }
         if control.all_left() {
             return true;
         }
-        // The last transactions still belong to the span, as long as the drain allows.
+        // The last transactions still belong to the span, if they end within the drain.
         let now = clock::now();
         now >= self.drained(*watched.budget_taken.get_or_insert(now))
     }
 
-    pub(crate) fn asked_to_stop(&self) -> bool {
+    pub(crate) fn stop_requested(&self) -> bool {
         self.stop.load(Ordering::Relaxed)
     }
 }
 
-/// What a store's own counts have grown by.
+/// The growth of a store's internal figures.
 fn grown(before: &[Internal], now: Vec<Internal>) -> Vec<Internal> {
     let of = |part: &Internal| before.iter().find(|old| old.name == part.name).cloned();
     let parts = now.into_iter();

@@ -1,21 +1,21 @@
-//! What is refused before a store is touched, and how many workers a run has.
+//! Checks that refuse a run before it touches a store, and the number of its workers.
 
 use crate::error::Error;
 use crate::plan::RunPlan;
 use std::time::Duration;
 use syncline_contract::{Capabilities, ClientModel, Target, Workload};
 
-/// The shortest interval: below it, sampling would be felt.
+/// The shortest interval: with a shorter one, sampling would slow the run down.
 const INTERVAL_MIN: Duration = Duration::from_millis(10);
 
-/// The most clients: each has a few KiB of histograms and of what is in flight, and a million of them
-/// still fit a machine's memory.
+/// The most clients: each takes a few KiB for histograms and for its transaction in flight, and a million of
+/// them still fit into a machine's memory.
 pub const CLIENTS_MAX: usize = 1_000_000;
 
-/// The most arrivals a second: those that found nobody are counted one by one, also after the end.
+/// The most arrivals a second: arrivals without a free client are counted one by one, also after the end.
 const RATE_MAX: f64 = 1e8;
 
-/// The number of workers, if target, workload and plan fit one another.
+/// The number of workers, if target, workload and plan fit each other.
 pub(crate) fn admit<T: Target, W: Workload>(
     target: &T,
     workload: &W,
@@ -52,22 +52,22 @@ fn sane(plan: &RunPlan) -> Result<(), String> {
         return refuse("a run needs an end: give --duration, --transactions or both");
     }
     if plan.duration == Some(Duration::ZERO) {
-        return refuse("--duration: a span of no length measures nothing");
+        return refuse("--duration: the duration must be longer than zero");
     }
     if plan.transactions == Some(0) {
-        return refuse("--transactions: a run of no transactions measures nothing");
+        return refuse("--transactions: the number of transactions must be above zero");
     }
     let each = plan.transactions_each;
     if each.is_some_and(|each| plan.transactions != each.checked_mul(plan.clients as u64)) {
-        return refuse("transactions a client need a run of that many times its clients");
+        return refuse("--transactions must be the transactions per client times the clients");
     }
     if plan.interval < INTERVAL_MIN {
-        return refuse("--interval: an interval lasts at least 10 ms");
+        return refuse("--interval: the interval must be at least 10 ms");
     }
     if let Some(rate) = plan.arrival.rate_per_s()
         && !(rate.is_finite() && rate > 0.0)
     {
-        return refuse("--rate: arrivals a second are a number above zero");
+        return refuse("--rate: the number of arrivals a second must be above zero");
     }
     if plan.arrival.rate_per_s() > Some(RATE_MAX) {
         return refuse("--rate: a run has at most 100000000 arrivals a second");
@@ -75,7 +75,7 @@ fn sane(plan: &RunPlan) -> Result<(), String> {
     Ok(())
 }
 
-/// What a store says of its own limits.
+/// The limits that a store reports.
 struct Limits {
     clients_max_reason: Option<String>,
     takes_no_writes: Option<String>,
@@ -90,33 +90,39 @@ fn lacks<W: Workload>(
     if let Some(most) = can.clients_max
         && plan.clients > most
     {
-        let asked = plan.clients;
+        let requested = plan.clients;
         let reason = limits.clients_max_reason;
         let reason = reason.map_or_else(String::new, |why| format!(": {why}"));
-        return Some(format!("it takes at most {most} clients and --clients is {asked}{reason}"));
+        return Some(format!(
+            "it takes at most {most} clients, but --clients is {requested}{reason}"
+        ));
     }
     let loads = workload.loads().iter().any(|load| load.units > 0);
     if loads && can.keeps_rows && !can.loads {
-        return Some("it cannot load rows, which the workload starts from".to_owned());
+        return Some(
+            "the workload starts from loaded rows, and the store cannot load any".to_owned(),
+        );
     }
-    // What a user's statement does is not known; the server will say.
+    // Whether a user's statement writes is unknown; the server will refuse it if it must.
     let operations = workload.plan().operations();
     let writes = !plan.reuse || operations.iter().any(|one| one.action.writes());
     if let Some(why) = limits.takes_no_writes.filter(|_| writes) {
         return Some(why);
     }
     if plan.reuse && !can.reopens {
-        return Some("--reuse: what it stores cannot stay for a later run here".to_owned());
+        return Some("--reuse: this store cannot keep its rows for a later run".to_owned());
     }
     let other_rows = workload.leaves_other_rows() && !plan.spends_rows;
-    // A workload without tables of its own starts from whatever stands there.
+    // A workload without its own tables runs on whatever the store contains.
     let unknown = workload.loaded_as().is_none() && !workload.plan().tables().is_empty();
     if plan.reuse && (unknown || other_rows) {
-        return Some("--reuse: the workload cannot start from what an earlier run left".to_owned());
+        return Some(
+            "--reuse: the workload cannot start from the rows of an earlier run".to_owned(),
+        );
     }
     if plan.pipeline == Some(true) && !can.pipelines {
         return Some(
-            "--pipeline yes: it takes one call after another, so nothing travels together"
+            "--pipeline yes: the store takes one call at a time, so statements cannot share a round trip"
                 .to_owned(),
         );
     }
@@ -126,23 +132,23 @@ fn lacks<W: Workload>(
 fn workers(can: &Capabilities, plan: &RunPlan) -> Result<usize, String> {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let most = can.workers_max.unwrap_or(usize::MAX);
-    if let Some(asked) = plan.workers
-        && asked > most
+    if let Some(requested) = plan.workers
+        && requested > most
     {
-        return Err(format!("it takes at most {most} workers and --workers is {asked}"));
+        return Err(format!("it takes at most {most} workers, but --workers is {requested}"));
     }
     match (can.client_model, plan.workers) {
-        (ClientModel::Threads, Some(asked)) if asked != plan.clients => Err(format!(
-            "it blocks its caller, so {} clients need as many workers and --workers is {asked}",
+        (ClientModel::Threads, Some(requested)) if requested != plan.clients => Err(format!(
+            "it blocks its caller, so {} clients need as many workers, but --workers is {requested}",
             plan.clients
         )),
         (ClientModel::Threads, _) if plan.clients > most => Err(format!(
-            "it takes at most {most} workers, one a client, and --clients is {}",
+            "it takes at most {most} workers, one per client, but --clients is {}",
             plan.clients
         )),
         (ClientModel::Threads, _) => Ok(plan.clients),
-        (ClientModel::Futures | ClientModel::Queue, asked) => {
-            Ok(asked.unwrap_or(cores).min(most).min(plan.clients))
+        (ClientModel::Futures | ClientModel::Queue, requested) => {
+            Ok(requested.unwrap_or(cores).min(most).min(plan.clients))
         }
     }
 }

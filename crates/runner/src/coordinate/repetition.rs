@@ -1,7 +1,7 @@
-//! Repetition: several cases, several times, one after another or in turns, and what may be said then.
+//! Repetition: several cases, several times, in blocks or interleaved, and their comparison.
 //!
-//! In turns (A B C A B C) what changes on the machine meanwhile meets every case alike. "Faster" is said
-//! only where the ranges of throughput do not meet.
+//! Interleaving (A B C A B C) spreads changes of the machine over all cases alike. A case is "faster" than
+//! another only if their ranges of throughput do not overlap.
 
 use crate::account::range::Range;
 use crate::account::result::RunResult;
@@ -13,11 +13,11 @@ use crate::plan::RunPlan;
 use std::sync::atomic::{AtomicBool, Ordering};
 use syncline_contract::{Target, TargetResult, Workload};
 
-/// One case: a store made anew for each run, a workload, a plan.
+/// One case: a store that is created anew for each run, a workload and a plan.
 pub struct Case<'c, T, W> {
-    /// What it is called in tables.
+    /// Its name in tables.
     pub name: String,
-    /// Makes the target of one run.
+    /// Creates the target of one run.
     pub make: Box<dyn Fn() -> TargetResult<T> + 'c>,
     /// The workload.
     pub workload: &'c W,
@@ -39,14 +39,14 @@ pub enum Turns {
 pub struct CaseResult {
     /// The case's name.
     pub name: String,
-    /// Its runs, in order; those that have a result.
+    /// The results of its runs, in order.
     pub runs: Vec<RunResult>,
-    /// The first run without a result; the case was not run again after it.
+    /// The error of the first run without a result; the case was not run again after it.
     pub error: Option<Error>,
 }
 
 impl CaseResult {
-    /// The throughput of its runs; none without any.
+    /// The throughput of its runs; `None` without any.
     pub fn throughput_per_s(&self) -> Option<Range> {
         Range::of(self.runs.iter().map(|run| run.throughput_per_s))
     }
@@ -59,8 +59,8 @@ pub fn faster(a: &CaseResult, b: &CaseResult) -> bool {
     repeated && ranges.is_some_and(|(a, b)| a.above(&b))
 }
 
-/// Runs every case so many times. A case that has no result is not run again, the others go on; a set
-/// `stop` ends the series after the run it met.
+/// Runs every case `repetitions` times. After a run without a result its case is not run again; the others
+/// continue. Setting `stop` ends the current run and the series.
 pub fn repeat<T: Target, W: Workload>(
     cases: &[Case<'_, T, W>],
     repetitions: usize,
@@ -71,7 +71,7 @@ pub fn repeat<T: Target, W: Workload>(
     repeat_with_listener(cases, repetitions, turns, stop, observer, None)
 }
 
-/// The same; the listener is told of every transaction of every run.
+/// Like [`repeat`], with a listener for every transaction of every run.
 pub fn repeat_with_listener<T: Target, W: Workload>(
     cases: &[Case<'_, T, W>],
     repetitions: usize,
@@ -88,8 +88,8 @@ pub fn repeat_with_listener<T: Target, W: Workload>(
             error: None,
         })
         .collect();
-    for (place, repetition) in order(cases.len(), repetitions, turns) {
-        let (case, result) = (&cases[place], &mut results[place]);
+    for (index, repetition) in order(cases.len(), repetitions, turns) {
+        let (case, result) = (&cases[index], &mut results[index]);
         if result.error.is_some() || stop.load(Ordering::Relaxed) {
             continue;
         }
@@ -118,7 +118,7 @@ impl<T: Target, W: Workload> Case<'_, T, W> {
     }
 }
 
-/// Places of cases and numbers of repetitions, in the order of running.
+/// Pairs of case index and repetition number, in the order of running.
 fn order(cases: usize, repetitions: usize, turns: Turns) -> Vec<(usize, usize)> {
     let numbers = 1..=repetitions;
     match turns {
@@ -136,7 +136,7 @@ mod tests {
     use super::{Turns, order};
 
     #[test]
-    fn turns_are_taken_or_not() {
+    fn cases_run_interleaved_or_in_blocks() {
         let cases = |turns| -> Vec<usize> {
             let order = order(3, 2, turns);
             order.into_iter().map(|(case, _)| case).collect()

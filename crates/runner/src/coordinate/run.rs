@@ -1,8 +1,9 @@
-//! One run: the whole life of a store, from its tables to their removal.
+//! One run, from the preflight check to the removal of its tables.
 //!
-//! Phases: meet, refuse, create, evidence, load, connect, warm up, measure, drain, check, remove. Whatever
-//! happens after `create` was called, `remove` is called too; but rows that are to stay are kept when
-//! they are loaded to the end, and what was reopened is never removed.
+//! Phases: preflight check (`Target::meet`), refusal, create, reported settings (`Target::evidence`), load,
+//! connect, warm up, measure, drain, check, remove. After `create` was called, `remove` is called on every
+//! path, with two exceptions: rows that a later run shall reuse are kept once they are completely loaded, and
+//! reopened rows are never removed.
 
 use crate::account::measured::Measured;
 use crate::account::result::{ClientFacts, RunHead, RunResult, TargetFacts, WorkloadFacts};
@@ -31,9 +32,9 @@ use syncline_contract::{
 use syncline_host::{BlockDevice, FileSystemSpace, Machine};
 use syncline_instrument::clock;
 
-/// Runs a workload on a target. The target is private to the run: its tables are made first and
-/// removed last, on every path, unless the plan says that loaded rows are shared by several runs. A
-/// set `stop` ends the run with what was measured.
+/// Runs a workload on a target. The target is private to the run: its tables are created first and
+/// removed last, on every path, unless the plan says that several runs share the loaded rows. Setting `stop`
+/// ends the run with what was measured.
 ///
 /// What the store does during the run is a result. An error means that nothing was measured, or that
 /// there is a bug.
@@ -47,7 +48,7 @@ pub fn run<T: Target, W: Workload>(
     run_with_listener(target, workload, plan, stop, observer, None)
 }
 
-/// The same, with somebody who is told of every transaction.
+/// Like [`run`], with a listener for every transaction.
 pub fn run_with_listener<T: Target, W: Workload>(
     target: &T,
     workload: &W,
@@ -56,15 +57,15 @@ pub fn run_with_listener<T: Target, W: Workload>(
     observer: &dyn Observer,
     listener: Option<&dyn TransactionListener>,
 ) -> Result<RunResult, Error> {
-    let met = block_on(target.meet(), &());
-    met.map_err(|source| Error::Target {
+    let preflight = block_on(target.meet(), &());
+    preflight.map_err(|source| Error::Target {
         target: target.name(),
-        doing: "it was asked what it is",
+        doing: "the preflight check ran",
         source,
     })?;
     let workers = admit(target, workload, plan)?;
     let dataset = Dataset::of(workload, plan, stop);
-    let life = RunLifecycle {
+    let lifecycle = RunLifecycle {
         target,
         workload,
         dataset: &dataset,
@@ -75,7 +76,7 @@ pub fn run_with_listener<T: Target, W: Workload>(
         listener,
     };
     let mut removal = Removal { target: Some(target), keeps: false };
-    let result = life.execute(&mut removal.keeps);
+    let result = lifecycle.execute(&mut removal.keeps);
     observer.event(Event::Removing);
     let removed = removal.now().map_err(|failure| failure.what);
     let result = match (result, removed) {
@@ -94,7 +95,7 @@ pub fn run_with_listener<T: Target, W: Workload>(
     Ok(result)
 }
 
-/// Removes what a target made, or keeps it: when asked, or when dropped, by a panic too.
+/// Removes the target's tables or keeps them, by [`Removal::now`] or when dropped, by a panic too.
 struct Removal<'r, T: Target> {
     target: Option<&'r T>,
     keeps: bool,
@@ -115,7 +116,7 @@ impl<T: Target> Drop for Removal<'_, T> {
         if let Some(target) = self.target.take()
             && end(target, self.keeps).is_err()
         {
-            // Only a panic comes here, which is what is reported.
+            // Only a panic leads here, and the panic is reported.
         }
     }
 }
@@ -136,31 +137,31 @@ impl<T: Target, W: Workload> RunLifecycle<'_, T, W> {
     fn execute(&self, keeps: &mut bool) -> Result<RunResult, Error> {
         let began_wall_ns = clock::wall();
         self.observer.event(Event::Creating);
-        // Until it is known that nothing is there, nothing may be removed.
+        // Kept rows may exist until `reopen` has answered, so nothing may be removed before.
         *keeps = self.plan.reuse;
         let reopened = self.dataset.reopen(self.target)?;
         *keeps = reopened;
         let loads = !reopened || self.dataset.adds();
         let disk = self.disk_guard(loads)?;
-        // The time is in the record, so that what it salts can be drawn again.
+        // The salt is the start time, which the record holds, so that the same inputs can be generated again.
         let salt = if reopened { began_wall_ns } else { 0 };
         self.workload.run_begins(salt);
         if reopened {
-            let looked = self.check_kept_rows();
-            looked.map_err(|why| why.into_error(self.target, "its kept rows were checked"))?;
+            let checked = self.check_kept_rows();
+            checked.map_err(|why| why.into_error(self.target, "its kept rows were checked"))?;
         } else {
             let created = block_on(self.target.create(&self.dataset.plan), &());
-            created.map_err(|source| self.failed("its tables were made", source))?;
+            created.map_err(|source| self.failed("its tables were created", source))?;
         }
         let evidence = block_on(self.target.evidence(), &());
-        let evidence =
-            evidence.map_err(|source| self.failed("its settings were read back", source))?;
-        // After `create`, which knows where the log is; before any worker, so that all are counted.
+        let evidence = evidence.map_err(|source| self.failed("its settings were read", source))?;
+        // After `create`, which determines where the log is, and before any worker starts, so that all
+        // workers are counted.
         let sampler = Sampler::new(self.target.process(), self.place(), self.target.unseen_syncs());
         let intent = self.target.intent(&self.dataset.plan, self.plan.clients);
-        let intent = intent.map_err(|source| self.failed("its statements were written", source))?;
+        let intent = intent.map_err(|source| self.failed("its statements were listed", source))?;
         let mut head = self.head(began_wall_ns, evidence, intent, reopened, &sampler, &disk);
-        self.go_on("its tables were made")?;
+        self.go_on("its tables were created")?;
         if loads {
             if reopened {
                 self.dataset.begin_adding(self.target)?;
@@ -187,17 +188,17 @@ impl<T: Target, W: Workload> RunLifecycle<'_, T, W> {
         let (coordinator, clients, trials) = coordinator.tune_worker_count()?;
         head.worker_trials = trials;
         head.client.workers = coordinator.workers;
-        let mut asked = CounterReadings::before(self.target);
+        let mut readings = CounterReadings::before(self.target);
         self.observer.event(Event::Started(&head));
         let mut measured = coordinator.measure(clients)?;
         let waits = self.unfinished_wait(&measured);
-        let counters = asked.after(self.target);
+        let counters = readings.after(self.target);
         self.observer.event(Event::Checking);
         let (checks, warning) = self.check(&mut measured);
-        let refusals = asked.refusals.into_iter();
+        let refusals = readings.refusals.into_iter();
         let refusals = refusals.map(|why| Warning::NotAnswered { why });
         let unmarked = match &waits {
-            // A commit of the mark would wait as those do.
+            // The commit of the mark would wait like the unfinished transactions.
             Some(why) => self.dataset.changes().then(|| why.clone()),
             None => self.dataset.end_changes(self.target).err().map(Unanswered::what),
         };
@@ -210,7 +211,7 @@ impl<T: Target, W: Workload> RunLifecycle<'_, T, W> {
             self.workload,
             measured,
             &sampler,
-            Around { counters, round_trip_ns: asked.round_trip_ns, checks, warnings: more },
+            Around { counters, round_trip_ns: readings.round_trip_ns, checks, warnings: more },
         ))
     }
 
@@ -223,9 +224,9 @@ impl<T: Target, W: Workload> RunLifecycle<'_, T, W> {
         })
     }
 
-    /// What sessions wait for whose transactions did not end; the store is only asked if there are some.
+    /// What the sessions with unfinished transactions wait for. Queries the store only if there are any.
     fn unfinished_wait(&self, measured: &Measured<W>) -> Option<String> {
-        let kinds = measured.reports.iter().flat_map(|report| &report.meter.kinds);
+        let kinds = measured.reports.iter().flat_map(|report| &report.stats.kinds);
         let unfinished: u64 = kinds.map(|kind| kind.outcomes.unfinished).sum();
         if unfinished == 0 {
             return None;
@@ -291,7 +292,7 @@ impl<T: Target, W: Workload> RunLifecycle<'_, T, W> {
         }
     }
 
-    /// The workload's checks, and why they were not made.
+    /// The workload's checks, and a warning if they could not run.
     fn check(&self, measured: &mut Measured<W>) -> (Vec<Check>, Option<Warning>) {
         if !self.target.capabilities().keeps_rows {
             return (self.not_applicable("the target keeps no rows"), None);
@@ -301,7 +302,7 @@ impl<T: Target, W: Workload> RunLifecycle<'_, T, W> {
             Ok(checks) => (checks, None),
             Err(unanswered) => {
                 let why = unanswered.what();
-                let checks = self.not_applicable(&format!("it could not be checked: {why}"));
+                let checks = self.not_applicable(&format!("the check could not run: {why}"));
                 (checks, Some(Warning::ChecksNotMade { why }))
             }
         }
@@ -318,21 +319,21 @@ impl<T: Target, W: Workload> RunLifecycle<'_, T, W> {
         self.alone(async |session| self.workload.look_at_kept_rows(session).await)
     }
 
-    /// On a session of its own, while there are no clients.
+    /// Runs read-only `queries` on a separate session, while there are no clients.
     fn alone<R>(
         &self,
-        looks: impl AsyncFnOnce(&mut T::Session) -> Result<R, Stop>,
+        queries: impl AsyncFnOnce(&mut T::Session) -> Result<R, Stop>,
     ) -> Result<R, Unanswered> {
         let part = self.target.worker()?;
-        let looked = async {
+        let answer = async {
             let session = self.target.connect(&self.dataset.plan, &part).await;
             let mut session = session.map_err(|failure| Stop::Failed(Box::new(failure)))?;
-            looks(&mut session).await
+            queries(&mut session).await
         };
-        // They only read, and at the end of a stopped run they may take as long as they need.
-        let looked = block_on_until_stopped(looked, &part, self.stop, NO_LIMIT_NS);
-        let looked = looked.ok_or(Unanswered::Stopped)?;
-        looked.map_err(|stop| {
+        // They only read, so at the end of a stopped run they may take as long as they need.
+        let answer = block_on_until_stopped(answer, &part, self.stop, NO_LIMIT_NS);
+        let answer = answer.ok_or(Unanswered::Stopped)?;
+        answer.map_err(|stop| {
             Unanswered::Failed(match stop {
                 Stop::Failed(failure) | Stop::Unknown(failure) => *failure,
                 Stop::Abort | Stop::Conflict(_) => Failure::new(

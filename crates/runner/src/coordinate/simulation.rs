@@ -1,12 +1,12 @@
-//! Runs on a store of known delay in simulated time, whose figures can be computed by hand.
+//! Runs on a store with a known delay in simulated time, whose figures can be computed by hand.
 //!
-//! The real client loop runs on the real executor; only time is simulated: it stands still while a client
-//! runs and goes on to the next sleeper when all sleep. So a commit takes exactly the store's delay, and a
-//! run takes no real time. Workers run one after another, each from the same begin, since clients of two
-//! workers meet in nothing but the phase; so a budget that workers share needs a plan that gives each client
-//! its part (`transactions_each`), or one worker.
+//! The real client loop runs on the real executor; only time is simulated. It stops while a client runs and
+//! jumps to the next sleeper when all sleep. So a commit takes exactly the store's delay, and a run takes no
+//! real time. Workers run one after another, each from the same start time, because clients of two workers
+//! share nothing but the phase. A budget that workers share therefore needs a plan that gives each client its
+//! part (`transactions_each`), or one worker.
 //!
-//! What the machine did meanwhile is read at one moment and means nothing.
+//! The readings of the machine are taken at one moment and mean nothing.
 
 use crate::account::live_counters::{LiveCounters, LiveTotals, OutcomeKind};
 use crate::account::measured::{Measured, StopCause};
@@ -43,17 +43,17 @@ use syncline_record::Arrivals;
 /// When the clients of every run start.
 pub(crate) const BEGIN: Nanos = 7 * clock::SECOND;
 
-/// A store whose commits take a delay of simulated time.
+/// A store whose commits take a fixed delay of simulated time.
 pub(crate) struct Store {
     delay_ns: Nanos,
 }
 
-/// Its part of a worker.
+/// The store's part of a worker.
 pub(crate) struct Part(Rc<Timers>);
 
 impl Worker for Part {
     fn wait(&self, longest: Option<Duration>) {
-        panic!("in simulated time nobody waits for the clock, and here is {longest:?}");
+        panic!("a worker waits for the real clock in simulated time: {longest:?}");
     }
 }
 
@@ -115,11 +115,11 @@ impl Target for Store {
     }
 
     async fn evidence(&self) -> TargetResult<ReportedSettings> {
-        Err(Failure::new(FailureKind::Statement, "nobody asks for it"))
+        Err(Failure::new(FailureKind::Statement, "the simulation does not read settings"))
     }
 
     fn worker(&self) -> TargetResult<Part> {
-        Err(Failure::new(FailureKind::Statement, "the simulation makes its own"))
+        Err(Failure::new(FailureKind::Statement, "the simulation creates its own parts"))
     }
 
     async fn connect(&self, _plan: &Plan, part: &Part) -> TargetResult<Connection> {
@@ -131,31 +131,31 @@ impl Target for Store {
     }
 }
 
-/// A store of known delay, and how many workers drive its clients.
+/// A store with a known delay, and the number of workers that drive its clients.
 #[derive(Clone, Copy, Debug)]
 pub struct Simulation {
-    /// How long a commit takes.
+    /// The duration of a commit.
     pub delay_ns: Nanos,
-    /// Worker threads, at most one a client; clients are dealt out to them in turn.
+    /// Worker threads, at most one per client; clients are assigned to them in turn.
     pub workers: usize,
 }
 
-/// When the arrivals of one worker's clients are due, in nanoseconds from the begin of the run.
+/// The due times of the arrivals of one worker's clients, in nanoseconds from the start of the run.
 #[derive(Clone, Debug)]
 pub struct Dues {
-    /// Those of the warm-up.
+    /// Due times in the warm-up.
     pub warm_up: Vec<Nanos>,
-    /// Those of the measured span, from its begin on; of a run without a duration the first so many.
+    /// Due times in the measured span; for a run without a duration only the first `most`.
     pub measured: Vec<Nanos>,
 }
 
 impl Simulation {
-    /// What a plan comes to in simulated time, as `run_with_listener` would find it. Of the plan the
-    /// clients, the spans, the counts, the arrivals and the seed are used.
+    /// The result of a plan in simulated time, in the form that `run_with_listener` returns. Uses the
+    /// clients, the spans, the counts, the arrivals and the seed of the plan.
     pub fn run(&self, plan: &RunPlan, listener: Option<&dyn TransactionListener>) -> RunResult {
         let workload = Inserts::new();
         let times = times(plan);
-        // The end of the span is each worker's own, since time is.
+        // Each worker has its own simulated time, and so its own end of the span.
         let shared = Control::new(self.workers, plan.transactions);
         let controls: Vec<Control> = (0..self.workers).map(|_| Control::new(1, None)).collect();
         let lives: Vec<LiveCounters> =
@@ -165,11 +165,11 @@ impl Simulation {
                 Some(_) => &shared,
                 None => &controls[worker],
             };
-            let (meter, schedule) = self.work(worker, plan, times, control, live, listener);
+            let (stats, schedule) = self.work(worker, plan, times, control, live, listener);
             let numbers = worker_s_clients(worker, self.workers, plan.clients);
             let clients = numbers.map(|number| FinishedClient { number, commits: 0, client: None });
             let report = WorkerReport {
-                meter,
+                stats,
                 clients: clients.collect(),
                 cpu_ns: 0,
                 spun_ns: 0,
@@ -178,7 +178,7 @@ impl Simulation {
             (report, schedule)
         });
         let (reports, schedules): (Vec<WorkerReport<Inserts>>, Vec<_>) = worked.unzip();
-        let last_ended = reports.iter().map(|report| report.meter.last_ended).max();
+        let last_ended = reports.iter().map(|report| report.stats.last_ended).max();
         let (span_end, span_ns) = spans(&shared, &times, last_ended);
         let ended = times.measure.saturating_add(span_ns);
         let arrivals = schedules.into_iter().flatten().map(|one| one.finish(ended));
@@ -225,8 +225,8 @@ impl Simulation {
         assemble(self.head(plan), &workload, measured, &sampler, around)
     }
 
-    /// When the arrivals of an open loop are due, a row a worker; of a run without a duration the first
-    /// `most` of the measured span.
+    /// The due times of the arrivals of an open loop, one row per worker; for a run without a duration the
+    /// first `most` of the measured span.
     pub fn dues(&self, plan: &RunPlan, most: usize) -> Vec<Dues> {
         let warm_up_ns = clock::nanos(plan.warm_up);
         let end = plan.duration.map(|length| warm_up_ns + clock::nanos(length));
@@ -257,7 +257,7 @@ impl Simulation {
             let all = all.skip(worker).step_by(self.workers);
             return all.take_while(|due| *due < until).take(most).collect();
         }
-        // A schedule that everyone is late for gives all it has; which distances a seed draws is its own.
+        // Taken at time 0, a schedule returns all its arrivals; only it knows the gaps that a seed gives.
         let length = until - from;
         let times =
             PhaseTimes { start: 0, measure: if warms { length } else { 0 }, deadline: length };
@@ -269,7 +269,7 @@ impl Simulation {
         dues.take_while(|due| *due < until).take(most).collect()
     }
 
-    /// One worker's clients from the begin to the end of the run.
+    /// Runs one worker's clients from the start to the end of the run.
     pub(crate) fn work(
         &self,
         worker: usize,
@@ -301,7 +301,7 @@ impl Simulation {
             control,
             live,
             schedule: schedule.as_ref(),
-            meter: RefCell::new(WorkerStats::new(1, 0)),
+            stats: RefCell::new(WorkerStats::new(1, 0)),
             timers,
             ticker: Ticker::exact(),
         };
@@ -321,9 +321,9 @@ impl Simulation {
             client_loop(state, session, &context)
         });
         Executor::new(loops, &context.timers, context.part).drive(control.signal());
-        let meter = context.meter.replace(WorkerStats::new(0, 0));
+        let stats = context.stats.replace(WorkerStats::new(0, 0));
         drop(context);
-        (meter, schedule.map(Mutex::into_inner))
+        (stats, schedule.map(Mutex::into_inner))
     }
 
     fn head(&self, plan: &RunPlan) -> RunHead {
@@ -364,7 +364,7 @@ impl Simulation {
     }
 }
 
-/// The phases of a plan.
+/// The times of the phases of a plan.
 pub(crate) fn times(plan: &RunPlan) -> PhaseTimes {
     let measure = BEGIN + clock::nanos(plan.warm_up);
     let length = plan.duration.map_or(Nanos::MAX, clock::nanos);

@@ -1,6 +1,6 @@
-//! Clients of a store of known delay in simulated time, held against arithmetic.
+//! Clients of a store with a known delay in simulated time, compared with arithmetic.
 //!
-//! How it is simulated is in `simulation.rs`.
+//! `simulation.rs` has the simulation itself.
 
 #![allow(clippy::unwrap_used, reason = "a test may fail by an unwrap anywhere")]
 
@@ -21,24 +21,24 @@ struct Run {
     workers: usize,
     delay_ns: Nanos,
     warm_up_ns: Nanos,
-    /// The span of a run by time; none ends it by `transactions`, on one worker.
+    /// The span of a run by time; `None` for a run by `transactions`, which needs one worker.
     duration_ns: Option<Nanos>,
     transactions: Option<u64>,
     arrival: Arrival,
     seed: u64,
 }
 
-/// What a run found.
+/// The figures of a run.
 #[derive(Clone, Copy, Debug)]
-struct Found {
+struct Figures {
     rate_per_s: f64,
     span_ns: Nanos,
     commits_in_span: u64,
-    /// Of the transactions that started in the span.
+    /// Commits of the transactions that started in the span.
     committed: u64,
     late: u64,
     to_last_end_ns: Nanos,
-    /// Counted live until the end of the span, and at all.
+    /// Live counts of commits: until the end of the span, and in total.
     live: (u64, u64),
     mean_service_ns: f64,
 }
@@ -60,7 +60,7 @@ impl Run {
         Simulation { delay_ns: self.delay_ns, workers: self.workers }
     }
 
-    fn go(&self) -> Found {
+    fn go(&self) -> Figures {
         let times = times(&self.plan());
         let control = Control::new(self.workers, self.transactions);
         let mut all = WorkerStats::new(1, 0);
@@ -69,7 +69,7 @@ impl Run {
             let one = LiveCounters::new(false);
             let control = match self.transactions {
                 Some(_) => &control,
-                // The end of the span is each worker's own, since time is.
+                // Each worker has its own simulated time, and so its own end of the span.
                 None => &Control::new(1, None),
             };
             all.merge(&self.work(worker, control, &one));
@@ -84,7 +84,7 @@ impl Run {
         let span_ns = measured_span::length(&times, end);
         let mut tally = LiveTotals::new();
         tally.read(&live);
-        Found {
+        Figures {
             rate_per_s: counted.committed as f64 * 1e9 / span_ns as f64,
             span_ns,
             commits_in_span: counted.committed,
@@ -99,8 +99,8 @@ impl Run {
     fn work(&self, worker: usize, control: &Control, live: &LiveCounters) -> WorkerStats {
         let plan = self.plan();
         let simulation = self.simulation();
-        let (meter, _schedule) = simulation.work(worker, &plan, times(&plan), control, live, None);
-        meter
+        let (stats, _schedule) = simulation.work(worker, &plan, times(&plan), control, live, None);
+        stats
     }
 
     fn numbers(&self, worker: usize) -> impl Iterator<Item = usize> {
@@ -112,12 +112,12 @@ impl Run {
         let (clients, delay) = (self.clients as u64, self.delay_ns);
         match (self.arrival, self.duration_ns) {
             (Arrival::Closed, Some(duration)) => {
-                // A client's k-th commit is k delays behind its begin.
+                // A client's k-th commit is k delays after its start.
                 let each = (self.warm_up_ns + duration) / delay - self.warm_up_ns / delay;
                 (clients * each, duration)
             }
             (Arrival::Closed, None) => {
-                // All clients commit at the same times; the budget begins with the first start in the span.
+                // All clients commit at the same times; the first start in the span begins the budget.
                 let budget = self.transactions.unwrap();
                 let first = self.warm_up_ns.div_ceil(delay) * delay - self.warm_up_ns;
                 (budget, first + budget.div_ceil(clients) * delay)
@@ -132,7 +132,8 @@ impl Run {
         }
     }
 
-    /// Commits in the span of one worker's clients, who take arrivals in turn: a queue of known service time.
+    /// Commits in the span of one worker's clients, which take arrivals in turn: a queue with a known service
+    /// time.
     fn queued(&self, group: usize, dues: Dues, duration: Nanos) -> u64 {
         let end = self.warm_up_ns + duration;
         let mut free: Vec<Nanos> = self.numbers(group).map(|_| 0).collect();
@@ -143,7 +144,7 @@ impl Run {
             commits += u64::from(free[next] > self.warm_up_ns && free[next] <= end);
         };
         for due in dues.warm_up {
-            // The backlog of the warm-up is left when the span begins.
+            // The backlog of the warm-up is dropped when the span begins.
             if *free.iter().min().unwrap() < self.warm_up_ns {
                 serve(due, &mut free);
             }
@@ -157,7 +158,7 @@ impl Run {
     }
 }
 
-/// One of fifty: by time or by count, closed or open, with and without a warm-up.
+/// A random configuration: by time or by count, closed or open, with or without a warm-up.
 fn configuration(random: &mut fastrand::Rng) -> Run {
     let clients = random.usize(1..=40);
     let delay_ns = random.u64(20_000..900_000_000);
@@ -185,40 +186,40 @@ fn configuration(random: &mut fastrand::Rng) -> Run {
     }
 }
 
-/// f01: the definition of docs/method.md, held by 50 random configurations.
+/// f01: the definition of docs/method.md holds for 50 random configurations.
 #[test]
-fn a_rate_is_what_arithmetic_says_of_a_store_of_known_delay() {
+fn a_rate_agrees_with_arithmetic_for_a_store_with_a_known_delay() {
     let mut random = fastrand::Rng::with_seed(20_261_128);
     for number in 0..50 {
         let run = configuration(&mut random);
         let (commits, span_ns) = run.arithmetic();
         let expected = commits as f64 * 1e9 / span_ns as f64;
-        let found = run.go();
-        let off = (found.rate_per_s - expected).abs();
-        assert!(off <= expected * 0.01, "{number}: {found:?}, expected {expected} of {run:?}");
-        // What a rate can be off by at the ends of its span: a transaction a client.
+        let figures = run.go();
+        let off = (figures.rate_per_s - expected).abs();
+        assert!(off <= expected * 0.01, "{number}: {figures:?}, expected {expected} of {run:?}");
+        // The error of a rate at the ends of its span is at most one transaction per client.
         let capacity = run.clients as f64 * 1e9 / run.delay_ns as f64;
-        let one_each = run.clients as f64 * 1e9 / found.span_ns as f64;
-        assert!(found.rate_per_s <= capacity + one_each, "{found:?} {run:?}");
+        let one_each = run.clients as f64 * 1e9 / figures.span_ns as f64;
+        assert!(figures.rate_per_s <= capacity + one_each, "{figures:?} {run:?}");
         if run.warm_up_ns == 0 {
-            assert!(found.rate_per_s <= capacity * 1.000_001, "{found:?} {run:?}");
+            assert!(figures.rate_per_s <= capacity * 1.000_001, "{figures:?} {run:?}");
         }
-        assert!((found.mean_service_ns / run.delay_ns as f64 - 1.0).abs() < 0.001);
+        assert!((figures.mean_service_ns / run.delay_ns as f64 - 1.0).abs() < 0.001);
         if run.duration_ns.is_some() {
-            assert_eq!(found.live.0 - warmed(&run, &found), found.commits_in_span);
+            assert_eq!(figures.live.0 - warmed(&run, &figures), figures.commits_in_span);
         }
     }
 }
 
-/// Commits of the warm-up: all but those of the span and those behind it.
-fn warmed(run: &Run, found: &Found) -> u64 {
-    let (_, all) = found.live;
-    let late = all - found.live.0;
-    assert_eq!(late, found.late, "{run:?}");
-    all - late - found.commits_in_span
+/// Commits of the warm-up: all except those in the span and those after it.
+fn warmed(run: &Run, figures: &Figures) -> u64 {
+    let (_, all) = figures.live;
+    let late = all - figures.live.0;
+    assert_eq!(late, figures.late, "{run:?}");
+    all - late - figures.commits_in_span
 }
 
-/// f01 itself: 20 clients that take 0.9 s each can do 22.2/s, and were said to do 40/s.
+/// f01 itself: 20 clients that take 0.9 s each can do 22.2/s, but were reported with 40/s.
 #[test]
 fn transactions_that_end_after_the_deadline_are_in_no_rate() {
     let run = Run {
@@ -231,19 +232,19 @@ fn transactions_that_end_after_the_deadline_are_in_no_rate() {
         arrival: Arrival::Closed,
         seed: 1,
     };
-    let found = run.go();
-    assert_eq!((found.committed, found.late), (40, 20));
-    assert_eq!((found.commits_in_span, found.span_ns), (20, clock::SECOND));
-    // What pgbench and sysbench say: all of them, by the time to the last one's end.
-    let by_all = found.committed as f64 * 1e9 / found.to_last_end_ns as f64;
-    assert!((by_all - 20.0 / 0.9).abs() < 1e-6, "{found:?}");
+    let figures = run.go();
+    assert_eq!((figures.committed, figures.late), (40, 20));
+    assert_eq!((figures.commits_in_span, figures.span_ns), (20, clock::SECOND));
+    // The rate that pgbench and sysbench report: all of them, over the time to the end of the last one.
+    let by_all = figures.committed as f64 * 1e9 / figures.to_last_end_ns as f64;
+    assert!((by_all - 20.0 / 0.9).abs() < 1e-6, "{figures:?}");
     let warm = Run { warm_up_ns: clock::SECOND, duration_ns: Some(100 * clock::SECOND), ..run };
-    let found = warm.go();
-    assert!((found.rate_per_s / (20.0 / 0.9) - 1.0).abs() < 0.01, "{found:?}");
+    let figures = warm.go();
+    assert!((figures.rate_per_s / (20.0 / 0.9) - 1.0).abs() < 0.01, "{figures:?}");
 }
 
 #[test]
-fn a_run_that_is_stopped_counts_what_had_ended_by_then() {
+fn a_stopped_run_counts_what_had_ended_by_then() {
     let run = Run {
         clients: 3,
         workers: 1,
@@ -256,8 +257,8 @@ fn a_run_that_is_stopped_counts_what_had_ended_by_then() {
     };
     let (control, live) = (Control::new(1, None), LiveCounters::new(false));
     control.advance(Phase::Ending);
-    let meter = run.work(0, &control, &live);
-    assert_eq!(meter.kinds[0].in_span, Counts::default());
+    let stats = run.work(0, &control, &live);
+    assert_eq!(stats.kinds[0].in_span, Counts::default());
     let times = times(&run.plan());
     let stopped = |ended_at| measured_span::length(&times, SpanEnd::Time { ended_at });
     assert_eq!(stopped(BEGIN + 400), 400);

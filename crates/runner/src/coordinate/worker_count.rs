@@ -1,18 +1,18 @@
-//! How many workers drive the clients of a store that works in this process, found out by trying.
+//! Worker autotuning: chooses by trial how many workers drive the clients of a store in this process.
 //!
-//! A worker a processor is right for most loads. But where a pass over all clients takes less than the write
-//! of the log that they then wait for, one worker commits more than two: nobody must be woken on another
-//! processor, and the write begins and ends on one. No rule tells beforehand which it is, since both times
-//! are the machine's. So before the warm-up the clients run for some slices under as many workers as there
-//! are processors, under half of them, and so on down to one, in turns; those under which most was committed
-//! drive the run.
+//! One worker per processor is right for most loads. But if a pass over all clients takes less time than the
+//! log write that they then wait for, one worker commits more than two: no thread must be woken on another
+//! processor, and the write begins and ends on one. No rule predicts which case applies, because both times
+//! depend on the machine. So before the warm-up the clients run in slices with as many workers as there are
+//! processors, with half as many, and so on down to one, in turns. The number that commits most drives the
+//! run.
 //!
-//! Two short slices of each decide where one number of workers commits far more in each of its slices than
-//! any other in any. Else the choice is within the noise of such slices, and is made again from longer ones.
-//! What was committed in each stands in the record, and whether the choice was clear.
+//! Two short slices of each number decide if one number commits far more in each of its slices than any other
+//! in any slice. Otherwise the choice is within the noise of such slices, and longer slices decide. The
+//! record has the commits of each slice, and whether the choice was clear.
 //!
-//! What is committed meanwhile is not measured, as in the warm-up. A client goes on where it was: its next
-//! draw is the one behind its last.
+//! Commits of the trials are not measured, as in the warm-up. A client continues where it was: its next
+//! transaction is the one after its last.
 
 use crate::account::live_counters::{LiveCounters, committed};
 use crate::account::measured_span::PhaseTimes;
@@ -28,35 +28,36 @@ use crate::plan::Arrival;
 use syncline_contract::{ClientModel, LogLocation, StoreProcess, Target, Workload};
 use syncline_instrument::{Nanos, clock};
 
-/// Each number of workers has so many short slices,
+/// Short slices per number of workers.
 const SLICES: usize = 2;
-/// and so many long ones if those do not decide.
+/// Long slices per number of workers, if the short ones do not decide.
 const LONG_SLICES: usize = 4;
-/// A long slice is so many times as long as a short one.
+/// The length of a long slice over that of a short one.
 const LONG_SLICE_FACTOR: u64 = 2;
-/// By how much the worst slice of one number must beat the best of any other to decide at once,
+/// The factor by which the worst slice of one number must exceed the best slice of any other to decide
+/// at once.
 const CLEAR_LEAD: f64 = 1.25;
-/// and by how much its median after the long slices, whose ranges must not meet, to be called clear.
+/// The factor by which the best median must exceed all others after the long slices for a clear choice; their
+/// ranges must not overlap either.
 const LEAD: f64 = 1.03;
 
-/// A slice lasts so much of the warm-up, one part in so many, within these bounds.
+/// A short slice is this fraction of the warm-up, within the two bounds below.
 const WARM_UP_PARTS: u64 = 8;
 const SLICE_NS_MIN: Nanos = 60_000_000;
 const SLICE_NS_MAX: Nanos = 250_000_000;
 
-/// A coordinator, the clients that go on under it (none if they have not run yet), and how it was chosen
-/// (none if nothing was tried).
+/// A coordinator, the clients that continue under it (`None` if they have not run yet), and the trials
+/// (`None` if there were none).
 type TunedWorkers<'r, T, W> = (Coordinator<'r, T, W>, Option<Clients<W>>, Option<WorkerTrials>);
 
-/// What came of a slice: commits a nanosecond, and the clients.
+/// The result of a slice: commits per nanosecond, and the clients.
 struct Trial<W: Workload> {
     rate: f64,
     clients: Clients<W>,
 }
 
 impl<'r, T: Target, W: Workload> Coordinator<'r, T, W> {
-    /// The coordinator with the number of workers that serves best, and the clients if they have run under
-    /// it.
+    /// Returns the coordinator with the best number of workers, and the clients if they have run in trials.
     pub(crate) fn tune_worker_count(self) -> Result<TunedWorkers<'r, T, W>, Error> {
         if !self.should_tune() {
             return Ok((self, None, None));
@@ -71,7 +72,7 @@ impl<'r, T: Target, W: Workload> Coordinator<'r, T, W> {
             self.try_each(slice_ns, &mut tried, &mut clients)?;
         }
         if clear_winner(&tried).is_none() {
-            // Short slices begin colder and hold less: what they said is not added to what longer ones say.
+            // Short slices start colder and have fewer commits, so they are not mixed with longer ones.
             for one in &mut tried {
                 one.commits_per_s.clear();
             }
@@ -84,7 +85,7 @@ impl<'r, T: Target, W: Workload> Coordinator<'r, T, W> {
         Ok((Coordinator { workers, ..self }, clients, Some(trials)))
     }
 
-    /// A slice under each number of workers.
+    /// Runs one slice with each number of workers.
     fn try_each(
         &self,
         slice_ns: Nanos,
@@ -100,8 +101,8 @@ impl<'r, T: Target, W: Workload> Coordinator<'r, T, W> {
         Ok(())
     }
 
-    /// True if nobody has said how many workers there are, the clients are futures that wait for nothing but
-    /// a log in this process, and there is a warm-up.
+    /// True if the plan does not set the number of workers, the clients are futures that wait only for a log
+    /// in this process, and there is a warm-up.
     fn should_tune(&self) -> bool {
         let (plan, target) = (self.plan, self.target);
         self.workers > 1
@@ -135,7 +136,8 @@ impl<'r, T: Target, W: Workload> Coordinator<'r, T, W> {
         }
     }
 
-    /// Lets the clients run for a slice; commits a nanosecond of its later half, or none if it was cut short.
+    /// Lets the clients run for a slice. Returns commits per nanosecond of its second half, or `None` if the
+    /// run ended before the slice did.
     fn measure_slice(
         &self,
         control: &Control,
@@ -150,20 +152,20 @@ impl<'r, T: Target, W: Workload> Coordinator<'r, T, W> {
             times: PhaseTimes { start, measure: Nanos::MAX, deadline: Nanos::MAX },
             schedules: Vec::new(),
         });
-        let settled = self.rest_until(control, start + slice_ns / 2);
+        let reached_half = self.rest_until(control, start + slice_ns / 2);
         let (before, since) = (committed(live), clock::now());
-        let lasted = settled && self.rest_until(control, start + slice_ns);
+        let lasted = reached_half && self.rest_until(control, start + slice_ns);
         let (commits, span_ns) = (committed(live) - before, clock::now() - since);
         control.advance(Phase::Ending);
         control.wait_for_all(self.drained(clock::now()));
         lasted.then(|| commits as f64 / span_ns.max(1) as f64)
     }
 
-    /// False if the run is over before.
+    /// Waits until then; false if the run ends before.
     fn rest_until(&self, control: &Control, until: Nanos) -> bool {
         loop {
             let left = until.saturating_sub(clock::now());
-            if self.asked_to_stop() || control.ending() || self.disk.shortage().is_some() {
+            if self.stop_requested() || control.ending() || self.disk.shortage().is_some() {
                 return false;
             }
             if left == 0 {
@@ -174,18 +176,19 @@ impl<'r, T: Target, W: Workload> Coordinator<'r, T, W> {
     }
 }
 
-/// So many, half of them, and so on down to one.
+/// `most`, half of it, and so on down to one.
 fn halves(most: usize) -> impl Iterator<Item = usize> {
     std::iter::successors(Some(most), |few| Some(few / 2).filter(|half| *half > 0))
 }
 
-/// The number of workers whose every slice lies far above every slice of all others.
+/// The number of workers whose slices are all far above every slice of all others.
 fn clear_winner(tried: &[WorkerTrial]) -> Option<usize> {
     let best = best(tried)?;
     beats(best, tried, CLEAR_LEAD, |one| one.least).then_some(best.workers)
 }
 
-/// The number of workers that committed most in the median, the lowest of equals, and whether it clearly did.
+/// The number of workers with the highest median (the lowest number of equals), and whether the choice is
+/// clear.
 fn chosen(tried: &[WorkerTrial]) -> (usize, bool) {
     let Some(best) = best(tried) else {
         return (1, true);
@@ -198,7 +201,7 @@ fn chosen(tried: &[WorkerTrial]) -> (usize, bool) {
     (best.workers, apart && ahead)
 }
 
-/// True if what `of` tells of the best lies that many times above the best slice of every other.
+/// True if `of(range of the best)` is more than `times` the best slice of every other number.
 fn beats(best: &WorkerTrial, tried: &[WorkerTrial], times: f64, of: impl Fn(Range) -> f64) -> bool {
     let Some(best_range) = Range::of(best.commits_per_s.iter().copied()) else {
         return false;
@@ -251,9 +254,9 @@ mod tests {
         assert_eq!(choice(&[(2, &[0.0]), (1, &[0.0])]), 1);
     }
 
-    /// Item 2: two workers were taken after a slice or two, where one made 332k/s in place of 284k/s.
+    /// Item 2: two workers were chosen after a slice or two, although one made 332k/s instead of 284k/s.
     #[test]
-    fn slices_that_differ_by_their_noise_decide_nothing_at_once() {
+    fn slices_that_differ_by_their_noise_do_not_decide_at_once() {
         let close = tried(&[(2, &[330e3, 290e3]), (1, &[280e3, 335e3])]);
         assert_eq!(clear_winner(&close), None);
         // Apart, but by less than such slices differ.
@@ -264,12 +267,12 @@ mod tests {
     }
 
     #[test]
-    fn a_choice_is_clear_only_where_the_slices_do_not_meet() {
+    fn a_choice_is_clear_only_if_the_slices_do_not_overlap() {
         let long = tried(&[(2, &[284e3, 290e3, 280e3, 286e3]), (1, &[332e3, 325e3, 340e3, 330e3])]);
         assert_eq!(chosen(&long), (1, true));
-        let meeting =
+        let overlapping =
             tried(&[(2, &[284e3, 330e3, 280e3, 286e3]), (1, &[332e3, 325e3, 340e3, 290e3])]);
-        assert_eq!(chosen(&meeting), (1, false));
+        assert_eq!(chosen(&overlapping), (1, false));
         let near = tried(&[(2, &[100.0, 100.1]), (1, &[101.0, 101.1])]);
         assert_eq!(chosen(&near), (1, false), "less than 3 % apart");
     }

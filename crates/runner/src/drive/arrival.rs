@@ -1,23 +1,22 @@
-//! The schedule of an open loop: absolute times, none of which is skipped unless the plan says so.
+//! The schedule of an open loop: absolute due times, none of which is skipped unless the plan allows it.
 //!
-//! A client that is free takes the next arrival and sleeps until it is due, or starts at once if it is
-//! overdue; so a backlog needs no queue. A plan may say how late an arrival may start; a later one is
-//! skipped. At the start of the measured span the schedule begins anew: what the warm-up left behind is
-//! nobody's.
+//! A free client takes the next arrival and sleeps until it is due, or starts at once if its time has passed;
+//! so a backlog needs no queue. A plan may limit how late an arrival may start; a later one is skipped. At
+//! the start of the measured span the schedule restarts, which drops the backlog of the warm-up.
 //!
-//! Groups of clients share one schedule by taking turns: of its arrivals, which follow from the seed and
-//! the rate alone, group g of n has each n-th from g on. So it does not matter how many groups there are.
-//! Each group draws the distances of the others' arrivals too, some 10 ns each.
+//! Groups of clients share one schedule by taking turns: its arrivals follow from the seed and the rate
+//! alone, and group g of n has every n-th from g on. So the arrivals do not depend on the number of groups.
+//! Each group also generates the gaps of the others' arrivals, at some 10 ns each.
 //!
-//! `offered = started + skipped + abandoned` over the arrivals that were due in the measured span: what
-//! was taken and not started is given back.
+//! `offered = started + skipped + abandoned` over the arrivals that were due in the measured span. An arrival
+//! that was taken and not started is returned, and counts as abandoned.
 
 use crate::account::measured_span::PhaseTimes;
 use crate::plan::Arrival;
 use syncline_instrument::{Nanos, clock};
 use syncline_record::Arrivals;
 
-/// The distance between arrivals.
+/// The time between arrivals.
 #[derive(Clone, Copy, Debug)]
 enum Gap {
     Fixed { gap_ns: f64 },
@@ -27,7 +26,7 @@ enum Gap {
 /// An arrival that a client has taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ClaimedArrival {
-    /// When it is or was due.
+    /// Its due time, past or future.
     pub due: Nanos,
     /// True if it was due before a client was free.
     pub late: bool,
@@ -37,7 +36,7 @@ pub(crate) struct ClaimedArrival {
 #[derive(Debug)]
 pub(crate) struct Schedule {
     gap: Gap,
-    /// Which arrivals are this group's: of `groups`, that one.
+    /// This group's number, below `groups`.
     group: usize,
     groups: usize,
     seed: u64,
@@ -49,12 +48,11 @@ pub(crate) struct Schedule {
     started: u64,
     late: u64,
     skipped: u64,
-    given_back: u64,
+    returned: u64,
 }
 
 impl Schedule {
-    /// The share of group `group` of `groups` in the arrivals of a plan; none in a closed loop. Groups
-    /// at fixed rate take turns.
+    /// The arrivals of group `group` of `groups` in a plan; `None` in a closed loop.
     pub(crate) fn new(
         arrival: Arrival,
         group: usize,
@@ -80,13 +78,13 @@ impl Schedule {
             started: 0,
             late: 0,
             skipped: 0,
-            given_back: 0,
+            returned: 0,
         };
         schedule.begin(times.start);
         Some(schedule)
     }
 
-    /// Takes the next arrival; none if it is due at or after the end of the measured span.
+    /// Takes the next arrival; `None` if it is due at or after the end of the measured span.
     pub(crate) fn take(&mut self, now: Nanos) -> Option<ClaimedArrival> {
         if !self.rebased && (now >= self.times.measure || self.due() >= self.times.measure) {
             self.rebased = true;
@@ -100,7 +98,7 @@ impl Schedule {
         Some(ClaimedArrival { due, late: due < now })
     }
 
-    /// A taken arrival starts now.
+    /// Counts a taken arrival that starts now.
     pub(crate) fn started(&mut self, taken: ClaimedArrival) {
         if taken.due >= self.times.measure {
             self.started += 1;
@@ -108,18 +106,18 @@ impl Schedule {
         }
     }
 
-    /// A taken arrival is later than the plan allows.
+    /// Counts a taken arrival that is later than the plan allows.
     pub(crate) fn skip(&mut self, taken: ClaimedArrival) {
         self.skipped += u64::from(taken.due >= self.times.measure);
     }
 
-    /// A taken arrival will not start.
+    /// Returns a taken arrival that will not start. `until` is the end of the measured span.
     pub(crate) fn return_arrival(&mut self, taken: ClaimedArrival, until: Nanos) {
         let offered = taken.due >= self.times.measure && taken.due < until;
-        self.given_back += u64::from(offered);
+        self.returned += u64::from(offered);
     }
 
-    /// Counts the arrivals of the measured span, which ended at `until`; the schedule is used up.
+    /// Counts the arrivals of the measured span, which ended at `until`.
     pub(crate) fn finish(mut self, until: Nanos) -> Arrivals {
         let until = until.min(self.times.deadline);
         let mut untaken = 0;
@@ -130,7 +128,7 @@ impl Schedule {
             untaken += 1;
             self.advance();
         }
-        let abandoned = untaken + self.given_back;
+        let abandoned = untaken + self.returned;
         Arrivals {
             offered: self.started + self.skipped + abandoned,
             started: self.started,
@@ -144,8 +142,8 @@ impl Schedule {
         self.next as Nanos
     }
 
-    /// The schedule begins at that time, with the group's first arrival. The measured span's is drawn
-    /// anew, so that it is the same however many were drawn in the warm-up.
+    /// Restarts the schedule at this time, with the group's first arrival. The measured span has its own
+    /// random sequence, so that it does not depend on the number of arrivals in the warm-up.
     fn begin(&mut self, at: Nanos) {
         const MEASURED: u64 = 0x9E37_79B9_7F4A_7C15;
         let of_phase = if at == self.times.measure { MEASURED } else { 0 };
@@ -162,7 +160,7 @@ impl Schedule {
         self.pass(self.groups);
     }
 
-    /// Goes that many arrivals on, of all groups'.
+    /// Advances by this many arrivals, counting those of all groups.
     fn pass(&mut self, arrivals: usize) {
         match self.gap {
             Gap::Fixed { gap_ns } => self.next += gap_ns * arrivals as f64,
@@ -175,7 +173,7 @@ impl Schedule {
     }
 }
 
-/// Exponentially distributed, by inversion; `1 - f64()` is never zero.
+/// An exponentially distributed random number, by inversion; `1 - f64()` is never zero.
 fn exponential(random: &mut fastrand::Rng, mean: f64) -> f64 {
     -mean * (1.0 - random.f64()).ln()
 }
@@ -206,12 +204,12 @@ mod tests {
     fn groups_at_fixed_rate_take_turns_and_none_is_skipped() {
         let mut all: Vec<u64> = (0..3).flat_map(|group| dues(&mut fixed(group, 3), 0)).collect();
         all.sort_unstable();
-        let wanted: Vec<u64> = (0..20).map(|number| 1_000_000 + number * 100_000).collect();
-        assert_eq!(all, wanted);
+        let expected: Vec<u64> = (0..20).map(|number| 1_000_000 + number * 100_000).collect();
+        assert_eq!(all, expected);
     }
 
     #[test]
-    fn poisson_arrivals_are_the_same_in_however_many_groups() {
+    fn poisson_arrivals_do_not_depend_on_the_number_of_groups() {
         let arrival = Arrival::Poisson { rate_per_s: 50_000.0 };
         let all = |groups| {
             let dues = (0..groups).flat_map(|group| {
@@ -228,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_warm_up_left_behind_is_dropped_when_the_measured_span_begins() {
+    fn the_backlog_of_the_warm_up_is_dropped_when_the_measured_span_begins() {
         let mut schedule = fixed(0, 1);
         assert_eq!(schedule.take(1_950_000), Some(ClaimedArrival { due: 1_000_000, late: true }));
         assert_eq!(schedule.take(2_000_000), Some(ClaimedArrival { due: 2_000_000, late: false }));
@@ -250,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_skipped_was_offered_and_not_started() {
+    fn a_skipped_arrival_counts_as_offered_and_not_as_started() {
         let mut schedule = fixed(0, 1);
         let warm_up = schedule.take(1_100_000).unwrap();
         schedule.skip(warm_up);
@@ -268,13 +266,13 @@ mod tests {
     }
 
     #[test]
-    fn an_untouched_schedule_offers_all_of_the_measured_span_and_nothing_of_the_warm_up() {
+    fn an_unused_schedule_offers_all_of_the_measured_span_and_nothing_of_the_warm_up() {
         let arrivals = fixed(0, 1).finish(u64::MAX);
         assert_eq!((arrivals.offered, arrivals.abandoned), (10, 10));
     }
 
     #[test]
-    fn warm_up_arrivals_count_nowhere() {
+    fn warm_up_arrivals_are_not_counted() {
         let mut schedule = fixed(0, 1);
         let taken = schedule.take(1_000_000).unwrap();
         schedule.started(taken);
@@ -282,7 +280,7 @@ mod tests {
     }
 
     #[test]
-    fn poisson_gaps_have_the_asked_mean_and_its_spread() {
+    fn poisson_gaps_have_the_requested_mean_and_deviation() {
         let times = PhaseTimes { start: 0, measure: 0, deadline: 10_000_000_000 };
         let arrival = Arrival::Poisson { rate_per_s: 100_000.0 };
         let mut schedule = Schedule::new(arrival, 0, 1, 7, times).unwrap();
@@ -293,7 +291,7 @@ mod tests {
         let variance = gaps.iter().map(|gap| (gap - mean).powi(2)).sum::<f64>() / gaps.len() as f64;
         let spread = variance.sqrt() / mean;
         assert!((0.98..1.02).contains(&spread), "an exponential's spread is its mean: {spread}");
-        // The shape: equal parts of an exponential's probability hold equal shares of the gaps, by
+        // The form of the distribution: intervals of equal probability hold equal shares of the gaps, by
         // chi-square at 0.001 (19 degrees of freedom).
         let mut counts = [0_u64; 20];
         for gap in &gaps {

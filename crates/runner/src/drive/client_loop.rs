@@ -1,13 +1,13 @@
-//! One client: draws, begins, performs, commits, retries, and tells how it ended.
+//! The loop of one client: draw a transaction, begin, perform, commit, retry, and report the outcome.
 //!
-//! A drawn transaction is told its ending exactly once. What is under way when the future is dropped
-//! stands in `ClientState::open`, which outlives the future.
+//! The client learns the ending of each drawn transaction exactly once. `ClientState::open` holds the
+//! transaction under way and outlives the future, for the case that the future is dropped.
 //!
-//! In a closed loop a client may wait around its transactions ([`Waits`]): the start, and with it the
-//! times, come after the keying.
+//! In a closed loop a client may wait around its transactions ([`Waits`]). A transaction starts, for all
+//! times, after the keying.
 //!
-//! The clock is read once a transaction: the end of one is the start of the next, as long as nobody
-//! else ran in between; after a turn was given to others it is read again.
+//! The clock is read once per transaction: the end of one is the start of the next, if no other client ran in
+//! between. After a yield it is read again.
 
 use crate::account::live_counters::LiveCounters;
 use crate::account::measured_span::PhaseTimes;
@@ -28,34 +28,33 @@ use syncline_contract::{
 };
 use syncline_instrument::{Nanos, Ticker, clock};
 
-/// A client gives the others a turn after that many transactions that never had to wait.
+/// A client yields to the others after this many transactions.
 const TRANSACTIONS_PER_TURN: u32 = 16;
-/// The first pause before a lost connection is made again; it doubles up to the longest.
+/// The first pause before a lost connection is reopened; it doubles up to the maximum.
 const RECONNECT_BACKOFF_NS: Nanos = 10_000_000;
 const RECONNECT_BACKOFF_NS_MAX: Nanos = clock::SECOND;
-/// A client that cannot connect for that long ends the run.
+/// A client that cannot connect for this long ends the run.
 const RECONNECT_TIMEOUT_NS: Nanos = 30 * clock::SECOND;
 
-/// What a worker's clients share.
+/// The data that a worker's clients share.
 #[allow(
     clippy::struct_excessive_bools,
-    reason = "each says one thing of the plan, and none excludes another"
+    reason = "each is one setting of the plan, independent of the others"
 )]
 pub(crate) struct ClientContext<'r, T: Target> {
     pub target: &'r T,
     pub part: &'r T::Worker,
     pub plan: &'r Plan,
     pub retries: u32,
-    /// How long after it was due a transaction is tried again; none sets no limit.
+    /// How long after its due time a transaction is still retried; `None` sets no limit.
     pub retry_within_ns: Option<Nanos>,
-    /// How late an arrival may start; none starts all.
+    /// How late an arrival may start; `None` starts all.
     pub skip_after_ns: Option<Nanos>,
-    /// A connection for each transaction.
+    /// Each transaction has its own connection.
     pub connects_each: bool,
-    /// Clients wait around their transactions as the workload says: in a closed loop, unless the plan
-    /// leaves it out.
+    /// Clients keep the workload's keying and think times: in a closed loop, unless the plan omits them.
     pub waits: bool,
-    /// A refused statement fails its transaction only.
+    /// A refused statement fails only its transaction and not the run.
     pub goes_on_after_errors: bool,
     pub listener: Option<&'r dyn TransactionListener>,
     pub operations: bool,
@@ -63,9 +62,9 @@ pub(crate) struct ClientContext<'r, T: Target> {
     pub control: &'r Control,
     pub live: &'r LiveCounters,
     pub schedule: Option<&'r Mutex<Schedule>>,
-    pub meter: RefCell<WorkerStats>,
+    pub stats: RefCell<WorkerStats>,
     pub timers: Rc<Timers>,
-    /// The clock of this thread; exact where a listener may compare the times of several.
+    /// The clock of this thread; exact if a listener may compare the times of several threads.
     pub ticker: Ticker,
 }
 
@@ -76,49 +75,49 @@ impl<T: Target> ClientContext<'_, T> {
         self.timers.tick(&self.ticker)
     }
 
-    /// A client has not been in a transaction since `now`, which becomes the time now.
+    /// Counts the time since `now` as time between transactions, and sets `now` to the current time.
     fn between(&self, now: &mut Nanos) {
         let until = self.tick();
         self.between_until(*now, until);
         *now = until;
     }
 
-    /// The same, of a time that is known.
+    /// Counts a known time as time between transactions.
     #[inline]
     fn between_until(&self, from: Nanos, until: Nanos) {
         if until > from {
-            self.meter.borrow_mut().between_ns += inside_ns(from, until, &self.times);
+            self.stats.borrow_mut().between_ns += inside_ns(from, until, &self.times);
         }
     }
 
-    /// True if a transaction that was due then is still to be tried again.
+    /// True if a transaction with this due time may still be retried.
     fn may_retry(&self, due: Nanos) -> bool {
         let limit = self.retry_within_ns;
         limit.is_none_or(|most| self.timers.now() <= due.saturating_add(most))
     }
 
-    /// Keeps the times of the operations of one try, where they are timed.
+    /// Records the times of the operations of one try.
     #[inline(never)]
     fn record_operations(&self, connection: &mut Connection<T::Session>) {
-        connection.asked.settle(&mut connection.session);
-        self.meter.borrow_mut().operations(connection.asked.times());
+        connection.requests.settle(&mut connection.session);
+        self.stats.borrow_mut().operations(connection.requests.times());
     }
 
-    /// True if a client goes on, on its connection, after a failure of that kind: the abort behind it
-    /// has left the session usable.
+    /// True if a client continues on its connection after a failure of this kind: the abort has left the
+    /// session usable.
     fn goes_on_after(&self, kind: FailureKind) -> bool {
         self.goes_on_after_errors && kind == FailureKind::Statement
     }
 }
 
-/// A client and what must outlive its future.
+/// A client and the data that must outlive its future.
 #[derive(Debug)]
-#[repr(C)] // What every client needs first, then the client itself, which may be long.
+#[repr(C)] // The fields that every client needs come first, then the client, which may be large.
 pub(crate) struct ClientState<C> {
     pub number: usize,
-    /// The drawn transaction that has not been told its ending.
+    /// The transaction under way, whose ending the client does not know yet.
     pub open: Option<OpenTransaction>,
-    /// Transactions of the measured span that it may still attempt.
+    /// Transactions of the measured span that the client may still attempt.
     pub left: u64,
     /// Commits in the measured span.
     pub commits: u64,
@@ -134,10 +133,10 @@ pub(crate) struct OpenTransaction {
 }
 
 impl<C: Client> ClientState<C> {
-    /// Ends what was under way when the future was dropped: its outcome is not known.
+    /// Ends the transaction that was under way when the future was dropped; its outcome is unknown.
     pub(crate) fn close(
         &mut self,
-        meter: &mut WorkerStats,
+        stats: &mut WorkerStats,
         live: &LiveCounters,
         times: &PhaseTimes,
         listener: Option<&dyn TransactionListener>,
@@ -145,26 +144,26 @@ impl<C: Client> ClientState<C> {
         if let Some(open) = self.open.take() {
             let span = Span { ended: clock::now(), ..open.span };
             let (kind, measured) = (open.kind, open.measured);
-            // What was cut was cut behind the span.
-            meter.busy_ns += inside_ns(span.started, span.ended, times);
-            meter.ended(kind, measured, When::After, End::Unknown, 1, span, live);
+            // Transactions are abandoned only after the span.
+            stats.busy_ns += inside_ns(span.started, span.ended, times);
+            stats.ended(kind, measured, When::After, End::Unknown, 1, span, live);
             if let Some(listener) = listener.filter(|_| open.measured) {
-                let cut = followed(self.number, open.kind, End::Unknown, 1, span);
-                listener.ended(&TransactionEvent { late: true, ..cut });
+                let abandoned = event(self.number, open.kind, End::Unknown, 1, span);
+                listener.ended(&TransactionEvent { late: true, ..abandoned });
             }
             self.client.ended(open.kind, Ending::Unknown);
         }
     }
 }
 
-/// A connection, and what its transaction has asked for. Side by side, so that both are reached from one
-/// place: two references that were just handed on and are read back at once as a pair stall the processor.
+/// A session and the requests of its transaction. They are in one struct so that one reference reaches both:
+/// two references that were just passed on and are read back as a pair stall the processor.
 struct Connection<S> {
     session: S,
-    asked: RequestTracker,
+    requests: RequestTracker,
 }
 
-/// What became of a drawn transaction, and how many tries it took.
+/// The outcome of a drawn transaction, and the number of its tries.
 struct Attempt {
     end: End,
     tries: u32,
@@ -173,17 +172,17 @@ struct Attempt {
 
 /// Runs a client until the run ends, or its store fails for good.
 ///
-/// Many clients' futures are more than a core's cache holds, so this one is short. Its line is captured: what
-/// is an argument of an `async fn` has a place in its future twice. And what only a new connection needs is
-/// in memory of its own.
+/// The futures of many clients do not fit into a core's cache, so this one is kept small. It captures its
+/// arguments because an `async fn` stores each argument in its future twice. Code that only a new connection
+/// needs is boxed.
 pub(crate) fn client_loop<'r, T: Target, C: Client>(
     state: &'r mut ClientState<C>,
     session: T::Session,
     context: &'r ClientContext<'_, T>,
 ) -> impl Future<Output = ()> + 'r {
     let timer: Rc<dyn Timer> = Rc::<Timers>::clone(&context.timers);
-    let asked = RequestTracker::new(context.operations).with_timer(timer);
-    let mut connection = Connection { session, asked };
+    let requests = RequestTracker::new(context.operations).with_timer(timer);
+    let mut connection = Connection { session, requests };
     async move {
         let mut turn = 0;
         let mut now = context.times.start;
@@ -223,20 +222,20 @@ pub(crate) fn client_loop<'r, T: Target, C: Client>(
             let mut span = Span { due, started: now, ended: now };
             state.open = Some(OpenTransaction { kind, measured, span });
             if measured {
-                context.meter.borrow_mut().started(kind);
+                context.stats.borrow_mut().started(kind);
             }
             let drawn = DrawnTransaction { kind, measured, due };
             let attempt = attempt(&mut state.client, &drawn, &mut connection, context).await;
             now = context.tick();
             span.ended = now;
-            finish(state, kind, measured, &attempt, span, &connection.asked, context);
+            finish(state, kind, measured, &attempt, span, &connection.requests, context);
             let failure = attempt.failure;
             if let Some(failure) = failure.filter(|failure| !context.goes_on_after(failure.kind)) {
                 if failure.kind.stops_run() {
                     context.control.fail(*failure);
                     break;
                 }
-                context.meter.borrow_mut().connection_lost(*failure);
+                context.stats.borrow_mut().connection_lost(*failure);
                 drop(connection.session);
                 connection.session = match Box::pin(reconnect(context)).await {
                     Some(session) => session,
@@ -265,8 +264,8 @@ pub(crate) fn client_loop<'r, T: Target, C: Client>(
     }
 }
 
-/// When the drawn transaction starts in a closed loop: at once, or when it has been keyed in. None if
-/// the run ends first.
+/// The start of a drawn transaction in a closed loop: at once, or after the keying time. `None` if the run
+/// ends first.
 #[inline]
 async fn wait_keying_time<T: Target>(
     due: Nanos,
@@ -289,7 +288,7 @@ fn finish<T: Target, C: Client>(
     measured: bool,
     attempt: &Attempt,
     span: Span,
-    asked: &RequestTracker,
+    requests: &RequestTracker,
     context: &ClientContext<'_, T>,
 ) {
     let (end, tries) = (attempt.end, attempt.tries);
@@ -298,25 +297,25 @@ fn finish<T: Target, C: Client>(
         let carried = !measured && when == When::Inside && !context.control.has_budget();
         if measured || carried {
             if context.operations {
-                listener.operations(state.number, asked.times());
+                listener.operations(state.number, requests.times());
             }
             listener.ended(&TransactionEvent {
                 late: when == When::After,
                 began_in_warm_up: carried,
-                ..followed(state.number, kind, end, tries, span)
+                ..event(state.number, kind, end, tries, span)
             });
         }
     }
-    let mut meter = context.meter.borrow_mut();
-    meter.busy_ns += inside_ns(span.started, span.ended, &context.times);
-    meter.ended(kind, measured, when, end, tries, span, context.live);
+    let mut stats = context.stats.borrow_mut();
+    stats.busy_ns += inside_ns(span.started, span.ended, &context.times);
+    stats.ended(kind, measured, when, end, tries, span, context.live);
     state.commits += u64::from(measured && end == End::Committed);
     state.open = None;
     state.client.ended(kind, end.ending());
 }
 
 #[cold]
-fn followed(client: usize, kind: usize, end: End, tries: u32, span: Span) -> TransactionEvent {
+fn event(client: usize, kind: usize, end: End, tries: u32, span: Span) -> TransactionEvent {
     TransactionEvent {
         client,
         kind: Some(kind),
@@ -331,7 +330,7 @@ fn followed(client: usize, kind: usize, end: End, tries: u32, span: Span) -> Tra
 }
 
 impl End {
-    /// What a listener is told.
+    /// The outcome for a listener.
     fn outcome(self) -> TransactionOutcome {
         match self {
             End::Committed => TransactionOutcome::Committed,
@@ -342,7 +341,7 @@ impl End {
         }
     }
 
-    /// What the client is told.
+    /// The ending for the client.
     fn ending(self) -> Ending {
         match self {
             End::Committed => Ending::Committed,
@@ -352,8 +351,8 @@ impl End {
     }
 }
 
-/// A drawn transaction, as those who try it need to know it. Handed on by reference: a copy of what was just
-/// written in pieces stalls the processor.
+/// A drawn transaction. Passed by reference: copying data that was just written in pieces stalls the
+/// processor.
 struct DrawnTransaction {
     kind: usize,
     measured: bool,
@@ -379,11 +378,11 @@ async fn attempt<T: Target, C: Client>(
             Stop::Failed(failure) => (End::Failed(failure.kind), Some(failure)),
             Stop::Unknown(failure) => (End::Unknown, Some(failure)),
             Stop::Conflict(cause) => {
-                context.meter.borrow_mut().conflicts += 1;
+                context.stats.borrow_mut().conflicts += 1;
                 if tries <= context.retries && context.may_retry(drawn.due) {
                     tries += 1;
-                    context.meter.borrow_mut().retried(drawn.kind, drawn.measured, cause);
-                    // Whoever was in the way may be a client of this very worker.
+                    context.stats.borrow_mut().retried(drawn.kind, drawn.measured, cause);
+                    // The other transaction may belong to a client of this worker.
                     yield_now().await;
                     continue;
                 }
@@ -402,10 +401,10 @@ async fn once<T: Target, C: Client>(
     connection: &mut Connection<T::Session>,
     context: &ClientContext<'_, T>,
 ) -> Result<(), Stop> {
-    connection.asked.clear();
+    connection.requests.clear();
     connection.session.begin(client.shape(kind));
-    let mut transaction = Transaction::new(&mut connection.session, &mut connection.asked);
-    // What was performed is looked at here and not kept during the commit, for the same reason as a line.
+    let mut transaction = Transaction::new(&mut connection.session, &mut connection.requests);
+    // The result is matched here, so that the future does not store it during the commit and stays small.
     let ended = match client.perform(kind, &mut transaction).await {
         Ok(()) => connection.session.commit().await,
         Err(stop) => Err(stop),
@@ -416,7 +415,7 @@ async fn once<T: Target, C: Client>(
     ended
 }
 
-/// Waits for the next arrival that is not too late; none if the run ends first.
+/// Waits for the next arrival that is not too late; `None` if the run ends first.
 async fn next_arrival<T: Target>(
     client: usize,
     left: &mut u64,
@@ -427,7 +426,7 @@ async fn next_arrival<T: Target>(
     let mut taken = schedule.lock().take(now)?;
     while context.skip_after_ns.is_some_and(|most| now > taken.due.saturating_add(most)) {
         skip(client, schedule, taken, now, context);
-        // A skipped one is one of as many as are asked for, or a plan of a count might never end.
+        // A skipped arrival uses up the budget too, or a run by count might never end.
         let counted = taken.due >= context.times.measure;
         if context.control.ending() || (counted && !context.control.take_one()) {
             return None;
@@ -474,7 +473,7 @@ fn skip<T: Target>(
     }
 }
 
-/// A connection for the next transaction, in place of one that was good.
+/// A new connection for the next transaction, in a run with a connection per transaction.
 async fn connect_again<T: Target>(context: &ClientContext<'_, T>) -> Option<T::Session> {
     match context.target.connect(context.plan, context.part).await {
         Ok(session) => Some(session),
@@ -486,28 +485,28 @@ async fn connect_again<T: Target>(context: &ClientContext<'_, T>) -> Option<T::S
     }
 }
 
-/// Makes a lost connection again, with growing pauses; none if the run ends first. A run that ends while a
-/// client still tries in vain has failed: its store is gone, and the rate is that of a shorter run.
+/// Reopens a lost connection, with growing pauses; `None` if the run ends first. A run that ends while a
+/// client still fails to connect has failed: its store is gone, and the rate is that of a shorter run.
 async fn reconnect<T: Target>(context: &ClientContext<'_, T>) -> Option<T::Session> {
-    let hopeless = context.timers.now() + RECONNECT_TIMEOUT_NS;
+    let timeout = context.timers.now() + RECONNECT_TIMEOUT_NS;
     let mut pause_ns = RECONNECT_BACKOFF_NS;
-    let mut in_vain = None;
+    let mut last_failure = None;
     while !context.control.ending() {
         let now = context.timers.now();
         context.timers.sleep_until(now + pause_ns).await;
         match context.target.connect(context.plan, context.part).await {
             Ok(session) => {
-                context.meter.borrow_mut().reconnects += 1;
+                context.stats.borrow_mut().reconnects += 1;
                 return Some(session);
             }
-            Err(failure) if failure.kind == FailureKind::Connection && now < hopeless => {
+            Err(failure) if failure.kind == FailureKind::Connection && now < timeout => {
                 pause_ns = (pause_ns * 2).min(RECONNECT_BACKOFF_NS_MAX);
-                in_vain = Some(failure);
+                last_failure = Some(failure);
             }
             Err(failure) => context.control.fail(failure),
         }
     }
-    if let Some(failure) = in_vain {
+    if let Some(failure) = last_failure {
         context.control.fail(failure);
     }
     None

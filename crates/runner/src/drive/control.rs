@@ -1,5 +1,5 @@
-//! What coordinator and workers share: the gate before the start, the signal to end, the first failure,
-//! the budget of transactions.
+//! The state that coordinator and workers share: the gate before the start, the signal to end, the first
+//! failure, the budget of transactions.
 
 use crate::account::measured_span::PhaseTimes;
 use crate::drive::arrival::Schedule;
@@ -12,7 +12,7 @@ use std::thread::Thread;
 use syncline_contract::Failure;
 use syncline_instrument::{Nanos, clock};
 
-/// What workers learn when the gate opens.
+/// What the coordinator passes to the workers when the gate opens.
 #[derive(Debug)]
 pub(crate) struct Start {
     /// The phases.
@@ -24,12 +24,11 @@ pub(crate) struct Start {
 #[derive(Debug, Default)]
 struct WorkerState {
     connected: usize,
-    /// What ends the wait of each worker.
+    /// The waker of each worker's wait.
     waits: Vec<Waker>,
     failure: Option<Failure>,
 }
 
-/// See the module.
 #[derive(Debug)]
 pub(crate) struct Control {
     signal: Signal,
@@ -41,12 +40,12 @@ pub(crate) struct Control {
     left: AtomicUsize,
     budget: Option<u64>,
     taken: AtomicU64,
-    /// When transactions stopped starting; the end of time until then.
+    /// When transactions stopped starting; `Nanos::MAX` until then.
     ended_at: AtomicU64,
 }
 
 impl Control {
-    /// For a coordinator on the calling thread.
+    /// The calling thread becomes the coordinator.
     pub(crate) fn new(workers: usize, budget: Option<u64>) -> Control {
         Control {
             signal: Signal::default(),
@@ -62,26 +61,26 @@ impl Control {
         }
     }
 
-    /// The phase, as executors look at it.
+    /// The phase, which executors read.
     pub(crate) fn signal(&self) -> &Signal {
         &self.signal
     }
 
-    /// True if no transaction shall start any more.
+    /// True if no more transactions may start.
     #[inline]
     pub(crate) fn ending(&self) -> bool {
         self.signal.phase() != Phase::Running
     }
 
-    /// True if what ends now belongs to the measured span, as far as the phase tells: the run goes on, or
-    /// what is under way is the rest of a budget.
+    /// True if the phase allows a transaction that ends now to count in the measured span: the run continues,
+    /// or the transactions under way are the rest of a budget.
     #[inline]
     pub(crate) fn still_counts(&self) -> bool {
         !self.ending() || self.budget_taken()
     }
 
-    /// Takes one transaction of the measured span out of the budget; false if none is left. Taking the
-    /// last one ends the run, so that nobody waits for arrivals that will not be served.
+    /// Takes one transaction of the measured span from the budget; false if none is left. Taking the last one
+    /// ends the run, so that no client waits for an arrival that will not be served.
     #[inline]
     pub(crate) fn take_one(&self) -> bool {
         let Some(budget) = self.budget else {
@@ -94,7 +93,7 @@ impl Control {
         taken < budget
     }
 
-    /// True if a number of transactions may end the run.
+    /// True if the run has a budget of transactions.
     pub(crate) fn has_budget(&self) -> bool {
         self.budget.is_some()
     }
@@ -105,7 +104,7 @@ impl Control {
         self.budget.is_some_and(|budget| taken >= budget)
     }
 
-    /// Ends the run for a failure; the first one is kept.
+    /// Ends the run because of a failure; the first failure is kept.
     pub(crate) fn fail(&self, failure: Failure) {
         self.worker_state().failure.get_or_insert(failure);
         self.advance(Phase::Ending);
@@ -116,7 +115,7 @@ impl Control {
         self.worker_state().failure.take()
     }
 
-    /// Goes to a phase and wakes everyone who may be waiting.
+    /// Advances to a phase and wakes all threads that may be waiting.
     pub(crate) fn advance(&self, phase: Phase) {
         self.ended_at.fetch_min(clock::now(), Ordering::AcqRel);
         self.signal.advance(phase);
@@ -127,13 +126,14 @@ impl Control {
         self.coordinator.unpark();
     }
 
-    /// When the first phase after running began: a failure, a stop, the last transaction of a budget taken,
-    /// or the coordinator's end of the span. The end of time while the run goes on.
+    /// When the phase [`Phase::Running`] ended: by a failure, a stop, the last transaction of a budget, or
+    /// the coordinator's end of the span. `Nanos::MAX` while the run continues.
     pub(crate) fn ended_at(&self) -> Nanos {
         self.ended_at.load(Ordering::Acquire)
     }
 
-    /// A worker has connected its clients: waits until the gate opens; none if the run ends instead.
+    /// Called by a worker that has connected its clients. Waits until the gate opens; `None` if the run ends
+    /// instead.
     pub(crate) fn wait_for_start(&self) -> Option<&Start> {
         let mut worker_state = self.worker_state();
         worker_state.connected += 1;
@@ -153,12 +153,12 @@ impl Control {
     /// Opens the gate.
     pub(crate) fn open(&self, start: Start) {
         let worker_state = self.worker_state();
-        assert!(self.start.set(start).is_ok(), "the gate opens once");
+        assert!(self.start.set(start).is_ok(), "the gate must open only once");
         drop(worker_state);
         self.changed.notify_all();
     }
 
-    /// Gives up the schedules.
+    /// Returns the start, with the schedules; `None` if the gate never opened.
     pub(crate) fn into_start(self) -> Option<Start> {
         self.start.into_inner()
     }
@@ -168,7 +168,7 @@ impl Control {
         self.left.load(Ordering::Acquire) == self.workers
     }
 
-    /// Waits until every worker has left, but no longer.
+    /// Waits until every worker has left, or until the given time.
     pub(crate) fn wait_for_all(&self, until: Nanos) {
         while !self.all_left() {
             let now = clock::now();
@@ -179,23 +179,23 @@ impl Control {
         }
     }
 
-    /// True if any worker has left: before the gate opens, that is one too many.
+    /// True if any worker has left; before the gate opens this means that the run cannot start.
     pub(crate) fn any_left(&self) -> bool {
         self.left.load(Ordering::Acquire) > 0
     }
 
-    /// Registers the calling worker until what is returned is dropped, by a panic too.
+    /// Registers the calling worker until the guard is dropped, by a panic too.
     pub(crate) fn enter(&self) -> Presence<'_> {
         Presence { control: self }
     }
 
-    /// Registers what ends a worker's wait. A phase that was reached before is seen by who registers,
-    /// since it was set before this lock was taken.
+    /// Registers the waker of a worker's wait. A caller sees every phase reached before, because it was set
+    /// before this lock was taken.
     pub(crate) fn waits_by(&self, waker: Waker) {
         self.worker_state().waits.push(waker);
     }
 
-    /// Waits up to that long for something to happen.
+    /// Parks the calling thread for up to this long; an event unparks the coordinator.
     pub(crate) fn rest(wait_ns: Nanos) {
         std::thread::park_timeout(std::time::Duration::from_nanos(wait_ns));
     }
@@ -205,7 +205,7 @@ impl Control {
     }
 }
 
-/// A worker at work.
+/// Counts a worker as left when dropped.
 #[derive(Debug)]
 pub(crate) struct Presence<'c> {
     control: &'c Control,

@@ -1,4 +1,4 @@
-//! Pinning a thread to a processor, and asking for precise timers.
+//! Pinning a thread to a processor, and precise timers.
 
 use crate::error::Error;
 use rustix::thread::{CpuSet, sched_setaffinity, set_current_timer_slack};
@@ -16,9 +16,9 @@ pub(crate) fn pin(cpu: usize) -> Result<(), Error> {
         .map_err(|error| Error::System { what: what(), source: error.into() })
 }
 
-/// Lets the calling thread wake from a park as precisely as the kernel can; without it, arrivals wake
-/// up to 50 us late, which response times show and service times do not.
+/// Lets the calling thread wake from a park as precisely as the kernel can. Without it arrivals wake up to
+/// 50 us late, which increases response times but not service times.
 pub(crate) fn precise_timers() {
-    // A kernel that refuses leaves the thread as it was, and the response times say so.
+    // If the kernel refuses, the thread keeps its timer slack, and response times are a little longer.
     if set_current_timer_slack(NonZeroU64::new(1)).is_err() {}
 }

@@ -6,7 +6,7 @@
 //! | `executor/` | the executor of a worker: every client is a future on it |
 //! | `client_loop.rs` | the loop of one client: draw, begin, perform, commit, retry |
 //! | `arrival.rs` | the schedule of an open loop |
-//! | `control.rs` | what workers share with their coordinator: start, end, failure, transaction budget |
+//! | `control.rs` | the state that workers share with their coordinator: start, end, failure, budget |
 //! | `transaction_listener.rs` | a callback for every single transaction |
 //! | `cpu_affinity.rs` | pinning a thread to a processor |
 

@@ -1,11 +1,12 @@
-//! Whoever wants to know of every single transaction: logs, percentiles of any kind, the users of other
-//! tools. A run without one pays nothing for it.
+//! The interface for callers that want every single transaction: logs, percentiles of any kind, compatibility
+//! with other tools. A run without a listener pays nothing for it.
 //!
 //! 1. The runner reports every transaction that started in the measured span (in an open loop: that was due
 //!    in it), as the outcomes of the result count them.
-//! 2. In a run by time it also reports what was under way when the warm-up ended and ended in the span, as
-//!    `commits_in_span` counts it: a tool with a warm-up counts what ends after it, and a rate without those
-//!    is too low by up to one transaction of each client. A run by count reports its budget alone.
+//! 2. In a run by time it also reports the transactions that were under way at the end of the warm-up and
+//!    ended in the span, as `commits_in_span` counts them. A tool with a warm-up counts what ends after it,
+//!    and a rate without those is too low by up to one transaction per client. A run by count reports only
+//!    its budget.
 
 use syncline_contract::{Cause, FailureKind, OperationId};
 use syncline_instrument::Nanos;
@@ -15,15 +16,15 @@ use syncline_instrument::Nanos;
 pub enum TransactionOutcome {
     /// Acknowledged as committed.
     Committed,
-    /// Undone by the workload's own rule.
+    /// Rolled back by the workload's own rule.
     Aborted,
-    /// Undone since others were in the way, after the last retry.
+    /// Rolled back because of another transaction, after the last retry.
     Conflicted(Cause),
-    /// Failed.
+    /// Rolled back by an error.
     Failed(FailureKind),
     /// Under way when the run ended, or of unknown outcome.
     Unknown,
-    /// Never started, since it would have been later than the plan allows.
+    /// Never started, because it would have been later than the plan allows.
     Skipped,
 }
 
@@ -32,9 +33,9 @@ pub enum TransactionOutcome {
 pub struct TransactionEvent {
     /// The client's number.
     pub client: usize,
-    /// Its position in the workload's transactions; none if it was skipped before it was drawn.
+    /// Its position in the workload's transactions; `None` if it was skipped before it was drawn.
     pub kind: Option<usize>,
-    /// When it was due, in time of the one clock; in a closed loop when it started.
+    /// When it was due, on the clock of `syncline_instrument::clock`; in a closed loop when it started.
     pub due: Nanos,
     /// When its first try started.
     pub started: Nanos,
@@ -50,13 +51,13 @@ pub struct TransactionEvent {
     pub began_in_warm_up: bool,
 }
 
-/// Who is told of every transaction of the measured span, on the thread of the worker that performed it:
-/// be quick. Tells of one client come in their order, those of several at once.
+/// Receives every transaction of the measured span, on the thread of the worker that performed it, so it must
+/// be quick. Calls for one client come in order; calls for several clients may be concurrent.
 pub trait TransactionListener: Sync {
     /// A transaction has ended.
     fn ended(&self, one: &TransactionEvent);
 
-    /// The times of the operations of its last try, in nanoseconds from sending to answer, just before
-    /// [`TransactionListener::ended`] tells of the transaction; only with [`crate::RunPlan::operations`].
+    /// The times of the operations of a transaction's last try, in nanoseconds from request to answer. Called
+    /// just before [`TransactionListener::ended`], and only with [`crate::RunPlan::operations`].
     fn operations(&self, _client: usize, _times: &[(OperationId, Nanos)]) {}
 }

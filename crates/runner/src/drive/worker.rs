@@ -1,4 +1,4 @@
-//! One worker: a thread with its part of the target, its clients and their accounting.
+//! One worker: a thread with its part of the target, its clients and their statistics.
 
 use crate::account::live_counters::LiveCounters;
 use crate::account::worker_report::{Clients, FinishedClient, WorkerReport};
@@ -15,10 +15,10 @@ use std::rc::Rc;
 use syncline_contract::{Failure, Plan, Target, TargetResult, Worker, Workload};
 use syncline_instrument::{Ticker, clock};
 
-/// Bytes of a client's state that it likely needs: the state's own, and as much as most clients have.
+/// Bytes of a client's state to prefetch: enough for the state's own fields and for most clients.
 const CLIENT_PREFETCH_BYTES: usize = 512;
 
-/// What a worker needs.
+/// The inputs of a worker.
 pub(crate) struct WorkerTask<'r, T, W> {
     pub number: usize,
     pub workers: usize,
@@ -33,8 +33,8 @@ pub(crate) struct WorkerTask<'r, T, W> {
 }
 
 impl<T: Target, W: Workload> WorkerTask<'_, T, W> {
-    /// The whole life of a worker, on its own thread; none if the run ended before the start. Its clients are
-    /// new ones, or those that have run before.
+    /// Runs a worker from start to end on its own thread; `None` if the run ended before the start. Its
+    /// clients are new ones, or those that have run before.
     pub(crate) fn work(
         &self,
         clients: Option<Clients<W>>,
@@ -71,7 +71,7 @@ impl<T: Target, W: Workload> WorkerTask<'_, T, W> {
             control: self.control,
             live: self.live,
             schedule,
-            meter: RefCell::new(WorkerStats::new(self.workload.transactions().len(), operations)),
+            stats: RefCell::new(WorkerStats::new(self.workload.transactions().len(), operations)),
             timers: Rc::default(),
             ticker: match self.listener {
                 Some(_) => Ticker::exact(),
@@ -100,16 +100,17 @@ impl<T: Target, W: Workload> WorkerTask<'_, T, W> {
             Executor::new(loops, &context.timers, context.part).with_prefetch(prefetch);
         executor.drive(self.control.signal());
         let spun_ns = executor.spun_ns();
-        // Sessions go first: what they leave open is undone before anyone looks at the store.
+        // Drop the sessions first, so that their open transactions are rolled back before anything else reads
+        // the store.
         drop(executor);
         let cpu_ns = (clock::thread_cpu() - cpu).saturating_sub(spun_ns);
         let wall_ns = clock::now() - wall;
-        let mut meter = context.meter.replace(WorkerStats::new(0, 0));
+        let mut stats = context.stats.replace(WorkerStats::new(0, 0));
         for state in &mut states {
-            state.close(&mut meter, self.live, &context.times, self.listener);
+            state.close(&mut stats, self.live, &context.times, self.listener);
         }
         WorkerReport {
-            meter,
+            stats,
             clients: states.into_iter().map(report).collect(),
             cpu_ns,
             spun_ns,
@@ -133,7 +134,7 @@ impl<T: Target, W: Workload> WorkerTask<'_, T, W> {
         }
     }
 
-    /// The worker's own part and a session a client; none if that failed or the run ended meanwhile.
+    /// The worker's own part and one session per client; `None` if that failed or the run ended meanwhile.
     fn connect(&self) -> Option<(T::Worker, Vec<T::Session>)> {
         let part = self.or_fail(self.target.worker())?;
         self.control.waits_by(part.waker());
@@ -141,11 +142,11 @@ impl<T: Target, W: Workload> WorkerTask<'_, T, W> {
             self.numbers().map(|_| None).collect();
         let timers = Timers::default();
         let plan = self.store_plan;
-        let connecting = sessions.iter_mut().map(|place| {
+        let connecting = sessions.iter_mut().map(|slot| {
             let part = &part;
             async move {
                 if !self.control.ending() {
-                    *place = Some(self.target.connect(plan, part).await);
+                    *slot = Some(self.target.connect(plan, part).await);
                 }
             }
         });
@@ -171,8 +172,8 @@ impl<T: Target, W: Workload> WorkerTask<'_, T, W> {
     }
 
     fn cpu(&self) -> Option<usize> {
-        let place = self.number.checked_rem(self.plan.pin.len())?;
-        Some(self.plan.pin[place])
+        let index = self.number.checked_rem(self.plan.pin.len())?;
+        Some(self.plan.pin[index])
     }
 }
 

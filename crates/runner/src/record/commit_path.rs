@@ -1,8 +1,8 @@
-//! From the timed ways of commits to what a record keeps of them: how the way of a usual commit, of a
-//! slow one and of the slowest divides into steps.
+//! The figures of commit paths in a record: how the times of a typical commit, of a slow one and of the
+//! slowest ones divide into steps.
 //!
-//! Steps have no percentiles of their own here: those would not belong to one commit, and would not add
-//! up. A row is the mean of the ways whose whole length is near the percentile.
+//! Steps have no percentiles of their own: those would not belong to one commit, and would not add up. A row
+//! is the mean of the paths whose total time is near the percentile.
 
 use syncline_contract::{CommitPath, CommitPaths};
 use syncline_record::{CommitPathFigures, PathFigures};
@@ -12,10 +12,10 @@ const AROUND: f64 = 0.01;
 
 const PERCENTILES: [(&str, f64); 4] = [("p50", 0.5), ("p90", 0.9), ("p99", 0.99), ("p99.9", 0.999)];
 
-/// So many of the slowest are kept one by one.
+/// The number of slowest paths that have a row each.
 const SLOWEST: usize = 5;
 
-/// None where nothing was timed.
+/// The figures; `None` if no commit was timed.
 pub(super) fn commit_path(paths: &CommitPaths) -> Option<CommitPathFigures> {
     let mut sorted: Vec<&CommitPath> = paths.sample.iter().collect();
     sorted.sort_by_key(|path| path.total_ns());
@@ -36,14 +36,14 @@ pub(super) fn commit_path(paths: &CommitPaths) -> Option<CommitPathFigures> {
     })
 }
 
-/// The ways around a percentile; none if the sample is too small to have ten beyond it.
+/// The paths around a percentile; `None` if fewer than ten of the sample are beyond it.
 fn around<'p, 's>(sorted: &'s [&'p CommitPath], share: f64) -> Option<&'s [&'p CommitPath]> {
     let count = sorted.len() as f64;
     if count * (1.0 - share) < 10.0 {
         return None;
     }
     let middle = (count * share) as usize;
-    // No further to one side than to the other, so that the mean stays at the percentile.
+    // Equally far to both sides, so that the mean stays at the percentile.
     let reach = (count * AROUND / 2.0) as usize;
     let reach = reach.min(sorted.len() - 1 - middle).min(middle);
     Some(&sorted[middle - reach..=middle + reach])
@@ -71,7 +71,7 @@ mod tests {
     use syncline_contract::{CommitPath, CommitPaths};
 
     fn paths(count: u64) -> CommitPaths {
-        // Long ways are long since they wait for the sync, the last step but one.
+        // Slow commits are slow because they wait for the sync, the second last step.
         let path = |number: u64| CommitPath { step_ns: vec![10, number, 5] };
         CommitPaths {
             steps: vec!["begin", "sync", "wake"],
@@ -87,7 +87,7 @@ mod tests {
         let kept = commit_path(&paths(1_000)).unwrap();
         let names: Vec<&str> = kept.rows.iter().map(|row| row.name.as_str()).collect();
         let expected = ["mean", "p50", "p90", "p99", "slowest 1", "slowest 2"];
-        assert_eq!(names, expected, "one of 1,000 is no p99.9");
+        assert_eq!(names, expected, "a sample of 1,000 has no p99.9");
         let p90 = &kept.rows[2];
         assert_eq!(p90.step_ns, [10.0, 901.0, 5.0]);
         assert!((p90.total_ns - 916.0).abs() < 1e-9);
@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_timed_is_nothing_known() {
+    fn without_timed_commits_there_are_no_figures() {
         assert_eq!(commit_path(&CommitPaths::default()), None);
     }
 }

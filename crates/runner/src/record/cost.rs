@@ -1,4 +1,4 @@
-//! The cost in a run's record: the profile of the repetition that is shown, folded and held to the store's
+//! The cost in a run's record: the profile of the repetition that the record shows, folded, and the store's
 //! own count of commits.
 
 use super::from_run::RunInputs;
@@ -8,10 +8,10 @@ use syncline_record::{
     Cost, CostContext, PerCommit, REMOVED, StoreCommits, disagreements, folded, map_for,
 };
 
-/// The store's own count of commits beside the clients'.
+/// The store's own count of commits next to the clients' count.
 fn store_commits(counters: &[StoreCounter], acknowledged: u64) -> StoreCommits {
-    let found = counters.iter().find(|one| one.meaning.name() == "commits");
-    let (counted, source) = match found.map(|one| (one, &one.grown)) {
+    let counter = counters.iter().find(|one| one.meaning.name() == "commits");
+    let (counted, source) = match counter.map(|one| (one, &one.grown)) {
         None => (None, "the store does not count commits".to_owned()),
         Some((one, Ok(grown))) => (Some(*grown), one.name.clone()),
         Some((one, Err(why))) => (None, format!("{}: {why}", one.name)),
@@ -26,7 +26,8 @@ fn store_commits(counters: &[StoreCounter], acknowledged: u64) -> StoreCommits {
     }
 }
 
-/// The cost of the repetition that is shown, if it was metered, and what looking cost in all of them.
+/// The cost of the repetition that the record shows, with the profiler's overhead in all repetitions; `None`
+/// without a profile.
 pub(super) fn cost_of(
     run: &RunResult,
     runs: &[RunResult],
@@ -38,21 +39,21 @@ pub(super) fn cost_of(
     let map = map_for(given.map.as_ref(), &evidence.product, &evidence.version);
     let mut by_store = store_commits(&run.counters, run.commits_in_whole);
     if given.alias.is_some() {
-        // The name of a counter would give the product away.
+        // The name of a counter would reveal the product.
         REMOVED.clone_into(&mut by_store.source);
     }
-    let beside = CostContext {
+    let context = CostContext {
         commits: run.count_base.commits,
         by_store,
         clients: run.head.client.clients as u64,
         per_commit,
     };
-    let mut cost = folded(profile, &map, &beside);
+    let mut cost = folded(profile, &map, &context);
     cost.looking = measure_overhead(run, runs);
     if given.alias.is_some() {
-        // So would the map and what it warns of; what two counts do not agree on stays.
+        // The map and its warnings would reveal the product too; only disagreements between counts stay.
         cost.map = None;
-        cost.warnings = disagreements(&beside, &cost.syncs);
+        cost.warnings = disagreements(&context, &cost.syncs);
     }
     Some(cost)
 }

@@ -1,4 +1,4 @@
-//! From what the runner fixed before a run to the record's plan, workload, target, machine and device.
+//! Converts the facts fixed before a run to the record's plan, workload, target, machine and device.
 
 use super::from_run::{RunInputs, finite};
 use crate as runner;
@@ -51,11 +51,11 @@ pub(super) fn workload(facts: &runner::WorkloadFacts, seed: u64) -> Workload {
     }
 }
 
-/// Under an alias nothing remains by which the product could be known.
+/// The target; under an alias, without anything that reveals the product.
 pub(super) fn target(facts: &runner::TargetFacts, given: &RunInputs) -> Target {
-    let told = of_product(facts, given);
+    let full = of_product(facts, given);
     match &given.alias {
-        None => told,
+        None => full,
         Some(alias) => Target {
             name: alias.clone(),
             url: None,
@@ -63,14 +63,14 @@ pub(super) fn target(facts: &runner::TargetFacts, given: &RunInputs) -> Target {
             version: None,
             evidence: Some("read back from the store, whose name is withheld".to_owned()),
             settings: Vec::new(),
-            log_directory: told.log_directory.as_ref().map(|_| REMOVED.to_owned()),
-            disk_drops_syncs: told.disk_drops_syncs.as_ref().map(|_| REMOVED.to_owned()),
-            disk_space: without_directories(&told.disk_space),
+            log_directory: full.log_directory.as_ref().map(|_| REMOVED.to_owned()),
+            disk_drops_syncs: full.disk_drops_syncs.as_ref().map(|_| REMOVED.to_owned()),
+            disk_space: without_directories(&full.disk_space),
             statements: None,
             statements_reason: Some(
                 "they would name the product, whose name is withheld".to_owned(),
             ),
-            ..told
+            ..full
         },
     }
 }
@@ -110,7 +110,7 @@ fn of_product(facts: &runner::TargetFacts, given: &RunInputs) -> Target {
     }
 }
 
-/// Why a store has no statements that a record could hold.
+/// Why a record has no statements for a store.
 const NO_STATEMENTS: &str =
     "the store runs in this process, which calls its functions and reports no statements";
 
@@ -131,8 +131,8 @@ fn disk_space(reserve: &runner::DiskReserve) -> DiskSpace {
 
 fn statements(intent: &runner::DryRunPlan) -> Option<Statements> {
     let operations = intent.operations.iter();
-    let told = *intent != runner::DryRunPlan::default();
-    told.then(|| Statements {
+    let has_any = *intent != runner::DryRunPlan::default();
+    has_any.then(|| Statements {
         makes: intent.makes.clone(),
         transactions: intent.transactions.clone(),
         settings: intent.settings.clone(),

@@ -1,4 +1,4 @@
-//! From what was observed of a store to the record of an observation.
+//! Builds the record of an observation.
 
 use super::from_run::{counter_figures, finite, machine_from};
 use crate::Observation;
@@ -9,7 +9,7 @@ use syncline_record::{
     ObservedStore, REMOVED, Setting, SyncLine,
 };
 
-/// What the record of an observation needs and the runner does not know.
+/// The inputs for an observation's record that the runner does not know.
 #[derive(Clone, Debug)]
 pub struct ObservationInputs {
     /// The record's identity.
@@ -18,19 +18,19 @@ pub struct ObservationInputs {
     pub name: String,
     /// Its URL, without a password.
     pub url: Option<String>,
-    /// What to call it in place of its name and version.
+    /// The name to use instead of its name and version.
     pub alias: Option<String>,
-    /// What the kernel reports below the log that drops syncs.
+    /// The layer below the log that drops syncs, as the kernel reports it.
     pub dropped_syncs: Option<DroppedSyncs>,
     /// The host's name.
     pub host: Option<String>,
-    /// What the log directory can durably complete.
+    /// The sync line of the log directory.
     pub sync_line: SyncLine,
 }
 
-/// The record of what was seen.
-pub fn from_observation(seen: &Observation, given: &ObservationInputs) -> ObservationRecord {
-    let seconds = seen.span_ns as f64 / 1e9;
+/// Builds the record.
+pub fn from_observation(observation: &Observation, given: &ObservationInputs) -> ObservationRecord {
+    let seconds = observation.span_ns as f64 / 1e9;
     let a_second = |count: u64| Some(count as f64 / seconds);
     let by_counters = |value: Option<f64>, of: &str| match value {
         Some(value) => Counted::by(Some(value), format!("the store's own {of}")),
@@ -38,7 +38,7 @@ pub fn from_observation(seen: &Observation, given: &ObservationInputs) -> Observ
             "the store's {of} do not show it: see the counters, or nothing was written"
         )),
     };
-    let by_calls = |value: Option<f64>| match &seen.sync_calls {
+    let by_calls = |value: Option<f64>| match &observation.sync_calls {
         Ok(_) if value.is_none() => {
             Counted::unknown("no commit that wrote was counted, or no sync call")
         }
@@ -48,34 +48,39 @@ pub fn from_observation(seen: &Observation, given: &ObservationInputs) -> Observ
     ObservationRecord {
         identity: given.identity.clone(),
         body: ObservationBody {
-            target: store(&seen.last, given),
-            machine: Machine { host: given.host.clone(), ..machine_from(&seen.machine) },
-            device: device(&seen.device, given),
-            span_ns: seen.span_ns,
-            commits_per_s: finite(seen.commits().and_then(a_second)),
-            commits_hold_reads: Some(seen.commits_hold_reads()),
-            writing_commits_per_s: Some(writing(seen)),
-            commits_per_sync: by_counters(seen.commits_per_sync(), "counters of commits and syncs"),
-            commits_per_sync_call: by_calls(seen.commits_per_sync_call()),
-            sync_calls_per_s: by_calls(seen.sync_calls.as_ref().ok().copied().and_then(a_second)),
-            flushes_per_s: match seen.flushes {
+            target: store(&observation.last, given),
+            machine: Machine { host: given.host.clone(), ..machine_from(&observation.machine) },
+            device: device(&observation.device, given),
+            span_ns: observation.span_ns,
+            commits_per_s: finite(observation.commits().and_then(a_second)),
+            commits_hold_reads: Some(observation.commits_hold_reads()),
+            writing_commits_per_s: Some(writing(observation)),
+            commits_per_sync: by_counters(
+                observation.commits_per_sync(),
+                "counters of commits and syncs",
+            ),
+            commits_per_sync_call: by_calls(observation.commits_per_sync_call()),
+            sync_calls_per_s: by_calls(
+                observation.sync_calls.as_ref().ok().copied().and_then(a_second),
+            ),
+            flushes_per_s: match observation.flushes {
                 Some(flushes) => Counted::by(a_second(flushes), "the kernel, of the whole disk"),
-                None => Counted::unknown(no_flushes(seen)),
+                None => Counted::unknown(no_flushes(observation)),
             },
             log_bytes_per_commit: by_counters(
-                seen.log_bytes_per_commit(),
+                observation.log_bytes_per_commit(),
                 "counters of commits and log bytes",
             ),
-            sync_ns: match (seen.sync_ns(), untimed(seen)) {
+            sync_ns: match (observation.sync_ns(), untimed(observation)) {
                 (None, Some(why)) => Counted::unknown(why),
                 (value, _) => by_counters(value, "counters of syncs and their time"),
             },
-            own_commits: seen.own_commits,
+            own_commits: observation.own_commits,
             counters: match given.alias {
-                None => counter_figures(&seen.counters),
+                None => counter_figures(&observation.counters),
                 Some(_) => Vec::new(),
             },
-            intervals: seen.intervals.clone(),
+            intervals: observation.intervals.clone(),
             sync_line: SyncLine {
                 directory: match &given.alias {
                     None => given.sync_line.directory.clone(),
@@ -88,37 +93,37 @@ pub fn from_observation(seen: &Observation, given: &ObservationInputs) -> Observ
     }
 }
 
-/// Why no flushes were counted: without a directory of the log no disk was looked at.
-fn no_flushes(seen: &Observation) -> &'static str {
-    match (&seen.last.log_place, &seen.device) {
+/// Why no flushes were counted.
+fn no_flushes(observation: &Observation) -> &'static str {
+    match (&observation.last.log_place, &observation.device) {
         (LogLocation::Nowhere(_), _) => {
-            "the directory of the log is not known, so no disk was watched"
+            "the directory of the log is unknown, so no disk was observed"
         }
-        (_, Err(_)) => "the disk under the log is not known, so none was watched",
-        (_, Ok(_)) => "the kernel counts no flushes of that disk",
+        (_, Err(_)) => "the disk under the log is unknown, so no disk was observed",
+        (_, Ok(_)) => "the kernel does not count flushes of that disk",
     }
 }
 
-/// Why the store does not time its syncs; none if it does.
-fn untimed(seen: &Observation) -> Option<String> {
-    let mut counters = seen.counters.iter();
+/// Why the store does not time its syncs; `None` if it does.
+fn untimed(observation: &Observation) -> Option<String> {
+    let mut counters = observation.counters.iter();
     let times = counters.find(|counter| counter.meaning == Meaning::SyncTime)?;
     times.grown.as_ref().err().cloned()
 }
 
-/// Those of its commits that may have written, a second.
-fn writing(seen: &Observation) -> Counted {
-    let seconds = seen.span_ns as f64 / 1e9;
-    let source = match (seen.writing_commits(), seen.commits_hold_reads()) {
+/// Commits a second that may have written.
+fn writing(observation: &Observation) -> Counted {
+    let seconds = observation.span_ns as f64 / 1e9;
+    let source = match (observation.writing_commits(), observation.commits_hold_reads()) {
         (Some(_), true) => {
-            "the smaller of its commits and of the transaction ids it gave out: what only reads takes none, a \
-             subtransaction and what is rolled back take one too"
+            "the smaller of its commits and of the transaction ids it assigned: read-only transactions take \
+             none, but subtransactions and rolled-back transactions take one too"
         }
         (Some(_), false) => "its commits, all of which write",
         (None, true) => "the store does not report which of its commits wrote: see the counters",
-        (None, false) => "the store counts no commits: see the counters",
+        (None, false) => "the store does not count commits: see the counters",
     };
-    let commits = seen.writing_commits();
+    let commits = observation.writing_commits();
     Counted::by(commits.map(|commits| commits as f64 / seconds), source)
 }
 
@@ -144,7 +149,7 @@ fn store(last: &StoreObservation, given: &ObservationInputs) -> ObservedStore {
         all.collect()
     };
     let dropped = given.dropped_syncs.as_ref();
-    let told = ObservedStore {
+    let full = ObservedStore {
         name: given.name.clone(),
         url: given.url.clone(),
         product: last.product.clone(),
@@ -158,7 +163,7 @@ fn store(last: &StoreObservation, given: &ObservationInputs) -> ObservedStore {
         replication_reason: last.replication.as_ref().err().cloned(),
     };
     match &given.alias {
-        None => told,
+        None => full,
         Some(alias) => ObservedStore {
             name: alias.clone(),
             url: None,
@@ -166,9 +171,9 @@ fn store(last: &StoreObservation, given: &ObservationInputs) -> ObservedStore {
             version: None,
             settings: Vec::new(),
             replication: None,
-            log_directory: told.log_directory.as_ref().map(|_| REMOVED.to_owned()),
-            log_reason: withheld(told.log_reason, given),
-            disk_drops_syncs: told.disk_drops_syncs.map(|_| REMOVED.to_owned()),
+            log_directory: full.log_directory.as_ref().map(|_| REMOVED.to_owned()),
+            log_reason: withheld(full.log_reason, given),
+            disk_drops_syncs: full.disk_drops_syncs.map(|_| REMOVED.to_owned()),
             disk_remedy: None,
             replication_reason: withheld(Some(String::new()), given),
         },

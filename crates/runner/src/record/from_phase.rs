@@ -1,4 +1,4 @@
-//! From the figures of one measured phase to their place in the record.
+//! Converts the figures of one measured phase to their place in the record.
 
 use super::from_run::{finite, per_commit};
 use crate as runner;
@@ -8,29 +8,32 @@ use syncline_record::{
     Latency, OperationFigures, Outcomes, Repetition, Saturation, TransactionFigures,
 };
 
-pub(super) fn outcomes(found: &runner::Outcomes) -> Outcomes {
+pub(super) fn outcomes(result: &runner::Outcomes) -> Outcomes {
     let causes = |counts: &[u64], names: Vec<&'static str>| -> BTreeMap<String, u64> {
         let named = names.into_iter().map(str::to_owned).zip(counts.iter().copied());
         named.filter(|(_, count)| *count > 0).collect()
     };
     Outcomes {
-        attempted: found.attempted,
-        committed: found.committed,
-        aborted: found.aborted,
-        conflicted: found.conflicted.iter().sum(),
-        failed: found.failed.iter().sum(),
-        unfinished: found.unfinished,
+        attempted: result.attempted,
+        committed: result.committed,
+        aborted: result.aborted,
+        conflicted: result.conflicted.iter().sum(),
+        failed: result.failed.iter().sum(),
+        unfinished: result.unfinished,
         conflict_causes: causes(
-            &found.conflicted,
+            &result.conflicted,
             Cause::ALL.iter().map(|cause| cause.name()).collect(),
         ),
         failure_causes: causes(
-            &found.failed,
+            &result.failed,
             FailureKind::ALL.iter().map(|kind| kind.name()).collect(),
         ),
-        retries: found.retries(),
-        retry_causes: causes(&found.retried, Cause::ALL.iter().map(|cause| cause.name()).collect()),
-        committed_after_retry: found.committed_after_retry,
+        retries: result.retries(),
+        retry_causes: causes(
+            &result.retried,
+            Cause::ALL.iter().map(|cause| cause.name()).collect(),
+        ),
+        committed_after_retry: result.committed_after_retry,
     }
 }
 
@@ -84,8 +87,8 @@ pub(super) fn latency(times: &runner::Distribution) -> Latency {
     }
 }
 
-pub(super) fn saturation(found: &runner::Saturation) -> Saturation {
-    let figures = &found.figures;
+pub(super) fn saturation(result: &runner::Saturation) -> Saturation {
+    let figures = &result.figures;
     let named = [
         ("workers_busy", figures.workers_busy),
         ("laboratory_share", figures.laboratory_share),
@@ -101,10 +104,10 @@ pub(super) fn saturation(found: &runner::Saturation) -> Saturation {
         ("lock_wait_share", figures.lock_wait_share),
     ];
     Saturation {
-        verdict: found.verdict.words().to_owned(),
-        reason: found.reason.clone(),
+        verdict: result.verdict.words().to_owned(),
+        reason: result.reason.clone(),
         figures: named.into_iter().map(|(name, value)| (name.to_owned(), finite(value))).collect(),
-        thresholds: found
+        thresholds: result
             .thresholds
             .iter()
             .map(|threshold| (threshold.figure.to_owned(), threshold.at_least))

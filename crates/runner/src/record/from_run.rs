@@ -1,8 +1,8 @@
-//! From what the runner found to the record of a run.
+//! Builds the record of a run.
 //!
 //! Several repetitions of one setting make one record: outcomes are summed, the throughput is the
-//! median, and what cannot be averaged (percentiles, saturation, fairness) is taken from the
-//! repetition in the middle, so that its figures belong together.
+//! median, and figures that cannot be averaged (percentiles, saturation, fairness) come from the
+//! repetition in the middle, so that they belong together.
 
 use super::commit_path::commit_path;
 use super::cost::cost_of;
@@ -18,31 +18,31 @@ use syncline_record::{
     SyncLine, Warning, WorkersTried, note_findings, stats, violations,
 };
 
-/// What a record needs and the runner does not know.
+/// The inputs for a run's record that the runner does not know.
 #[derive(Clone, Debug)]
 pub struct RunInputs {
     /// The record's identity.
     pub identity: Identity,
     /// The URL the target was opened by, without a password.
     pub url: Option<String>,
-    /// What to call the store in place of its name and version.
+    /// The name to use instead of the store's name and version.
     pub alias: Option<String>,
     /// The host's name.
     pub host: Option<String>,
-    /// How many measured phases there were to be.
+    /// The planned number of measured phases.
     pub repeat: u64,
-    /// True if repetitions of several settings took turns.
+    /// True if the repetitions of several settings were interleaved.
     pub interleave: bool,
-    /// A map to fold the store's stacks by, in place of the one that comes with the program.
+    /// A map for folding the store's stacks, instead of the built-in one.
     pub map: Option<Map>,
-    /// What below the log directory drops syncs, if anything is known to.
+    /// A layer below the log directory that is known to drop syncs.
     pub dropped_syncs: Option<DroppedSyncs>,
-    /// What the log directory can durably complete.
+    /// The sync line of the log directory.
     pub sync_line: SyncLine,
 }
 
 impl RunInputs {
-    /// A directory, unless it may name a product that is withheld.
+    /// A directory, replaced if it may reveal a withheld product.
     fn placed(&self, directory: Option<String>) -> Option<String> {
         match &self.alias {
             None => directory,
@@ -87,18 +87,18 @@ pub fn from_run(runs: &[runner::RunResult], given: &RunInputs) -> RunRecord {
     record
 }
 
-/// What is said of figures that do not agree with one another.
+/// The warning about figures that contradict each other.
 fn inconsistent(what: String) -> Warning {
     Warning {
         name: "inconsistent".to_owned(),
         what,
-        advice: "these figures contradict one another: trust none of them, and report the record as a bug"
+        advice: "these figures contradict each other: trust none of them, and report the record as a bug"
             .to_owned(),
     }
 }
 
-/// The stacks that go beside the record: those of the repetition that it shows. None of a run that was
-/// not metered, nor under an alias, since names of functions tell the product.
+/// The stacks of the repetition that the record shows, for the file next to the record. `None` without the
+/// profiler, and under an alias, because function names reveal the product.
 pub fn stacks_of<'a>(runs: &'a [runner::RunResult], given: &RunInputs) -> Option<&'a Profile> {
     let middle = runs.get(middle_of(runs))?;
     middle.profile.as_ref().filter(|_| given.alias.is_none())
@@ -191,13 +191,13 @@ fn workers_tried(run: &runner::RunResult) -> Option<Vec<WorkersTried>> {
     Some(tried.collect())
 }
 
-/// What must be said of the product's licence; nothing of one whose name is withheld.
+/// The notice about the product's licence; `None` under an alias.
 fn notice(run: &runner::RunResult, given: &RunInputs) -> Option<Warning> {
     let product = &run.head.target.evidence.product;
     licence_notice(product).filter(|_| given.alias.is_none())
 }
 
-/// A store that syncs, on a disk that keeps nothing.
+/// The warning about a store that syncs on a disk that drops syncs.
 fn disk_warning(run: &runner::RunResult, given: &RunInputs) -> Option<Warning> {
     let dropped = given.dropped_syncs.as_ref()?;
     let evidence = match given.alias {
@@ -212,8 +212,8 @@ fn disk_warning(run: &runner::RunResult, given: &RunInputs) -> Option<Warning> {
             "the disk below the log keeps nothing over a power cut, whatever the store syncs: {evidence}"
         ),
         advice: match dropped.remedy.as_ref().filter(|_| given.alias.is_none()) {
-            Some(command) => format!("run {command}, or take these rates as those of a disk without syncs"),
-            None => "put the log on a disk that keeps it, or take these rates as those of memory".to_owned(),
+            Some(command) => format!("run {command}, or read these rates as those of a disk without syncs"),
+            None => "put the log on a disk that keeps it, or read these rates as those of memory".to_owned(),
         },
     })
 }
@@ -229,7 +229,7 @@ fn arrivals(runs: &[runner::RunResult]) -> Option<Arrivals> {
     runs.iter().filter_map(|run| run.arrivals).reduce(Arrivals::plus)
 }
 
-/// Each figure of the workload once: the median of those repetitions that know it.
+/// Each figure of the workload once: the median over the repetitions that have it.
 fn figures(runs: &[runner::RunResult]) -> Option<Vec<OwnFigure>> {
     let mut figures: Vec<OwnFigure> = Vec::new();
     for one in runs.iter().flat_map(|run| &run.figures) {
@@ -311,13 +311,13 @@ fn median_count(runs: &[runner::RunResult], pick: fn(&PerCommit) -> &Counted) ->
     )
 }
 
-/// Each check once; of several repetitions the worst outcome stands.
+/// Each check once, with the worst outcome of all repetitions.
 fn checks(runs: &[runner::RunResult]) -> Vec<Check> {
     let mut checks: Vec<Check> = Vec::new();
     for check in runs.iter().flat_map(|run| &run.checks) {
         let (outcome, detail) = match &check.outcome {
             CheckOutcome::Held => ("held", None),
-            CheckOutcome::Violated(found) => ("violated", Some(found.clone())),
+            CheckOutcome::Violated(what) => ("violated", Some(what.clone())),
             CheckOutcome::NotApplicable(why) => ("not applicable", Some(why.clone())),
         };
         let one = Check { name: check.name.clone(), outcome: outcome.to_owned(), detail };
@@ -366,7 +366,7 @@ fn stopped_by(reason: &StopReason) -> &'static str {
 
 fn cut_short(runs: &[runner::RunResult], repeat: u64) -> Option<String> {
     let failure = runs.iter().find_map(|run| match &run.stopped_by {
-        // What a statement or a script does wrong is not the store's failure.
+        // An error in a statement or a script is not a failure of the store.
         StopReason::Failure { kind: FailureKind::Statement, what, .. } => Some(what.clone()),
         StopReason::Failure { operation: Some(operation), what, .. } => {
             Some(format!("the store failed in {operation}: {what}"))
@@ -380,7 +380,7 @@ fn cut_short(runs: &[runner::RunResult], repeat: u64) -> Option<String> {
     failure.or_else(|| missing.then(|| format!("{} of {repeat} repetitions ran", runs.len())))
 }
 
-/// A figure that is one.
+/// The figure, if it is finite.
 pub(super) fn finite(value: Option<f64>) -> Option<f64> {
     value.filter(|value| value.is_finite())
 }

@@ -1,11 +1,11 @@
 //! Products whose licences are known to restrict the publishing of benchmark figures.
 //!
-//! A notice, not a judgement: whoever holds a licence must read his own. Names are looked for in what a
-//! driver or a server calls its product.
+//! This is a notice, not a judgement: users must read their own licences. The names are searched in the
+//! product name that a driver or a server reports.
 
 use syncline_record::Warning;
 
-/// What is found in a product's name, and how the notice calls it.
+/// A part of a product's name, and the name in the notice.
 const RESTRICTING: &[(&str, &str)] = &[
     ("oracle", "Oracle Database"),
     ("microsoft sql server", "Microsoft SQL Server"),
@@ -20,18 +20,18 @@ const RESTRICTING: &[(&str, &str)] = &[
     ("intersystems", "InterSystems IRIS and Caché"),
 ];
 
-/// The notice for a product, if its licences are known to restrict what may be shown.
+/// The notice for a product, if its licences are known to restrict publishing.
 pub(super) fn licence_notice(product: &str) -> Option<Warning> {
     let product = product.to_lowercase();
-    let found = RESTRICTING.iter().find(|(part, _)| product.contains(part));
-    found.map(|(_, name)| Warning {
+    let entry = RESTRICTING.iter().find(|(part, _)| product.contains(part));
+    entry.map(|(_, name)| Warning {
         name: "licence".to_owned(),
         what: format!(
             "licences of {name} are known to forbid publishing benchmark figures without consent"
         ),
         advice:
-            "read yours before you show this to others; run --alias 'Store A' keeps the product's name \
-                 and version out of the record, survey cannot"
+            "read your licence before you show this to others; run --alias 'Store A' keeps the product's \
+                 name and version out of the record, survey cannot"
                 .to_owned(),
     })
 }
@@ -41,7 +41,7 @@ mod tests {
     use super::licence_notice;
 
     #[test]
-    fn products_are_known_by_what_their_drivers_call_them() {
+    fn products_are_recognized_by_the_names_that_their_drivers_report() {
         for product in ["Oracle", "Microsoft SQL Server", "DB2/LINUXX8664", "HDB"] {
             assert!(licence_notice(product).is_some(), "{product}");
         }

@@ -1,12 +1,12 @@
-//! From what a run or an observation found to its record.
+//! Builds the saved record of a run or an observation.
 //!
 //! | file | what it holds |
 //! |---|---|
 //! | `from_run` | the record of the repetitions of one setting |
 //! | `from_head` | plan, workload, target, machine and device, as fixed before the run |
 //! | `from_phase` | the figures of one measured phase |
-//! | `cost`, `profiler_overhead` | the cost by module, and what the profiler used up |
-//! | `commit_path` | the ways of commits through the store |
+//! | `cost`, `profiler_overhead` | the cost by module, and the profiler's own cost |
+//! | `commit_path` | the paths of commits through the store |
 //! | `licence` | products whose licences restrict the publishing of figures |
 //! | `from_observation` | the record of an observation |
 

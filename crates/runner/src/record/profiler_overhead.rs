@@ -1,11 +1,13 @@
-//! What the profiler used up in the repetition that is shown, and what all slices with and without it say.
+//! The processor time of the profiler in the repetition that the record shows, and the overhead from all
+//! slices with and without it.
 
 use crate::{Range, RunResult};
 use syncline_profile::Profile;
 use syncline_profiler::ProfilerCpuTime;
 use syncline_record::{LookingCost, LookingPair, LookingRatio};
 
-/// Of the repetition that is shown what its meter used up, and all pairs.
+/// The profiler's processor time in the shown repetition, and the pairs of all repetitions; `None` without
+/// the profiler.
 pub(super) fn measure_overhead(shown: &RunResult, runs: &[RunResult]) -> Option<LookingCost> {
     let spent = shown.spent?;
     let pairs: Vec<LookingPair> = runs.iter().flat_map(|run| &run.weighed).copied().collect();
@@ -45,7 +47,7 @@ mod tests {
     use syncline_profiler::{BpfCpuTime, ProfilerCpuTime};
 
     #[test]
-    fn programs_that_were_timed_for_a_while_stand_for_as_long_as_they_were_attached() {
+    fn a_sample_of_the_programs_time_is_extrapolated_to_the_time_they_were_attached() {
         let attached = |attached_ns| ProfilerCpuTime {
             threads_ns: 20_000_000,
             programs: Some(BpfCpuTime { ns: 5_000_000, of_ns: 250_000_000, attached_ns }),
@@ -60,7 +62,7 @@ mod tests {
     }
 
     #[test]
-    fn ratios_are_of_pairs() {
+    fn ratios_are_computed_per_pair() {
         let pair = |metered_per_s, unmetered_per_s| LookingPair { metered_per_s, unmetered_per_s };
         let pairs = [pair(98.0, 100.0), pair(50.0, 40.0), pair(9.0, 10.0)];
         let of = ratio(pairs.iter().map(LookingPair::throughput)).unwrap();

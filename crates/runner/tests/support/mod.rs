@@ -22,30 +22,30 @@ pub(crate) fn plan(clients: usize, ms: u64) -> RunPlan {
     }
 }
 
-/// The same, ended by a number of transactions alone.
+/// The same plan, but ended only by a number of transactions.
 pub(crate) fn counted(clients: usize, transactions: u64) -> RunPlan {
     RunPlan { duration: None, transactions: Some(transactions), ..plan(clients, 1) }
 }
 
-/// Runs keys on a store, told to nobody.
+/// Runs keys on a store, without an observer.
 pub(crate) fn go(store: &Store, plan: &RunPlan) -> Result<RunResult, Error> {
     run(store, &Keys::new(store), plan, &AtomicBool::new(false), &())
 }
 
-/// Keeps the names of events, and does something at each.
+/// Records the names of events, and calls `react` for each.
 pub(crate) struct EventRecorder<F: Fn(&str)> {
-    pub(crate) seen: Mutex<Vec<String>>,
+    pub(crate) events: Mutex<Vec<String>>,
     pub(crate) react: F,
 }
 
 impl<F: Fn(&str)> EventRecorder<F> {
     pub(crate) fn new(react: F) -> EventRecorder<F> {
-        let seen = Mutex::default();
-        EventRecorder { seen, react }
+        let events = Mutex::default();
+        EventRecorder { events, react }
     }
 
-    pub(crate) fn seen(&self) -> Vec<String> {
-        self.seen.lock().unwrap().clone()
+    pub(crate) fn events(&self) -> Vec<String> {
+        self.events.lock().unwrap().clone()
     }
 }
 
@@ -58,7 +58,7 @@ impl<F: Fn(&str)> Observer for EventRecorder<F> {
             Event::Connecting { clients } => format!("connecting {clients}"),
             Event::Started(head) => format!("started {}", head.target.name),
             Event::WarmingUp => "warming up".to_owned(),
-            Event::MeasuringOverhead => "weighing".to_owned(),
+            Event::MeasuringOverhead => "measuring overhead".to_owned(),
             Event::Measuring => "measuring".to_owned(),
             Event::Interval(_) => "interval".to_owned(),
             Event::Draining => "draining".to_owned(),
@@ -67,6 +67,6 @@ impl<F: Fn(&str)> Observer for EventRecorder<F> {
             Event::Ended(_) => "ended".to_owned(),
         };
         (self.react)(&name);
-        self.seen.lock().unwrap().push(name);
+        self.events.lock().unwrap().push(name);
     }
 }

@@ -1,4 +1,4 @@
-//! Futures of one type that nobody can name, side by side in one piece of memory.
+//! Futures of one unnameable type, contiguous in memory.
 
 #![allow(unsafe_code, reason = "a pinned slice has no safe way to its pinned elements")]
 
@@ -6,7 +6,7 @@ use super::prefetch::prefetch_value;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
-/// Futures that stay where they are until they are dropped; finished ones are dropped at once.
+/// Futures that never move; finished ones are dropped at once.
 pub(super) struct PinnedFutures<F> {
     futures: Pin<Box<[Option<F>]>>,
 }
@@ -34,7 +34,7 @@ impl<F: Future<Output = ()>> PinnedFutures<F> {
         true
     }
 
-    /// Asks the processor for a future that is polled soon.
+    /// Prefetches a future that is polled soon.
     #[inline]
     pub(super) fn prefetch(&self, index: usize) {
         prefetch_value(&self.futures[index]);

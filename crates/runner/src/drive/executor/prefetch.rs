@@ -1,20 +1,20 @@
-//! Going ahead of clients: asking the processor for the memory of one while the one before it runs.
+//! Prefetches the memory of the next client while the current one runs.
 //!
-//! A thousand clients are more than a core keeps near. What a client needs first says where no other of its
-//! lines lies, so it would wait for one after the other; but where all of them lie is known before it runs.
+//! The state of a thousand clients does not fit into a core's cache. A client would wait for its cache lines
+//! one after another, but all their addresses are known before it runs.
 
 #![allow(
     unsafe_code,
-    reason = "the instruction takes any address and reads nothing that the program could see"
+    reason = "a prefetch takes any address and has no effect that the program can observe"
 )]
 
 const LINE_BYTES: usize = 64;
 
-/// Of what is longer only so much is asked for.
+/// At most this many bytes of a value are prefetched.
 const BYTES_MAX: usize = 4096;
 
-/// What clients work with besides their futures: where the first one's lies, how far the next is behind it,
-/// and how many bytes of each are worth asking for.
+/// The array of client states that the futures use: its address, the size of an element, and the bytes of
+/// each element to prefetch.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct PrefetchRange {
     start: usize,
@@ -23,7 +23,7 @@ pub(crate) struct PrefetchRange {
 }
 
 impl PrefetchRange {
-    /// The first `bytes` of each of them, in the order of the futures.
+    /// Prefetches the first `bytes` of each element. The elements are in the order of the futures.
     pub(crate) fn of<T>(all: &[T], bytes: usize) -> PrefetchRange {
         PrefetchRange {
             start: all.as_ptr().addr(),
@@ -38,7 +38,7 @@ impl PrefetchRange {
     }
 }
 
-/// Asks for the lines of a value.
+/// Prefetches the cache lines of a value.
 #[inline]
 pub(super) fn prefetch_value<T>(value: &T) {
     prefetch_lines(std::ptr::from_ref(value).addr(), size_of::<T>());
@@ -50,7 +50,7 @@ fn prefetch_lines(address: usize, bytes: usize) {
     for offset in (0..bytes.min(BYTES_MAX)).step_by(LINE_BYTES) {
         use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
         let line = std::ptr::without_provenance(address.wrapping_add(offset));
-        // SAFETY: a prefetch reads nothing that the program could see and never faults, at any address.
+        // SAFETY: a prefetch has no observable effect and never faults, whatever the address.
         unsafe { _mm_prefetch::<_MM_HINT_T0>(line) };
     }
     #[cfg(not(target_arch = "x86_64"))]

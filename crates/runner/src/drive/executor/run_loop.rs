@@ -1,4 +1,4 @@
-//! The pass loop, and how the thread waits when nothing is ready.
+//! The pass loop, and the wait of the thread when no client is ready.
 
 use super::pinned_futures::PinnedFutures;
 use super::prefetch::{PrefetchRange, prefetch_value};
@@ -11,14 +11,14 @@ use std::time::Duration;
 use syncline_contract::Worker;
 use syncline_instrument::{Nanos, clock};
 
-/// A waiting thread wakes this much before a sleeper is due and spins from there: what a wake from a
-/// wait may cost on a virtual machine.
+/// A waiting thread wakes this long before a sleeper is due and then spins: the time that a wake from a wait
+/// may take on a virtual machine.
 const SPIN_NS: Nanos = 60_000;
-/// As long as clients stay ready, the worker's part looks what has happened (which sockets have an
-/// answer) once in so many passes, so that those who wait are not starved.
+/// While clients stay ready, the worker's part is polled (for answers on sockets) once in this many passes,
+/// so that waiting clients do not starve.
 const PASSES_PER_POLL: u32 = 16;
 
-/// Futures and what drives them. Futures that are not finished are dropped with it.
+/// Drives futures. Dropping it drops the futures that have not finished.
 pub(crate) struct Executor<'t, F, P> {
     futures: PinnedFutures<F>,
     tasks: Vec<(Arc<Task>, Waker)>,
@@ -31,7 +31,7 @@ pub(crate) struct Executor<'t, F, P> {
 }
 
 impl<'t, F: Future<Output = ()>, P: Worker> Executor<'t, F, P> {
-    /// For futures that sleep by `timers` and wait in `part`; to be driven on the calling thread.
+    /// For futures that sleep on `timers` and wait in `part`. Must be driven on the calling thread.
     pub(crate) fn new(
         futures: impl IntoIterator<Item = F>,
         timers: &'t Timers,
@@ -58,20 +58,20 @@ impl<'t, F: Future<Output = ()>, P: Worker> Executor<'t, F, P> {
         }
     }
 
-    /// Says what the futures work with besides.
+    /// Sets the memory to prefetch in addition to the futures themselves.
     pub(crate) fn with_prefetch(mut self, prefetch: PrefetchRange) -> Self {
         self.prefetch = prefetch;
         self
     }
 
-    /// Drives until every future has finished or the signal says to leave.
+    /// Drives until every future has finished or the signal is [`Phase::Abort`].
     pub(crate) fn drive(&mut self, signal: &Signal) {
         let _driving = DriveGuard::start(&self.shared, self.futures.len());
         for (_, waker) in &self.tasks {
             waker.wake_by_ref();
         }
         let mut running = Vec::with_capacity(self.futures.len());
-        // Since the part was asked last what has happened.
+        // Passes since the part was last polled.
         let mut passes = 0;
         while self.unfinished > 0 {
             let phase = signal.phase();
@@ -96,7 +96,7 @@ impl<'t, F: Future<Output = ()>, P: Worker> Executor<'t, F, P> {
         }
     }
 
-    /// Nanoseconds spent spinning until a sleeper was due: processor time that is nobody's work.
+    /// Nanoseconds spent spinning until a sleeper was due: processor time that is not work.
     pub(crate) fn spun_ns(&self) -> Nanos {
         self.spun_ns
     }
@@ -112,7 +112,7 @@ impl<'t, F: Future<Output = ()>, P: Worker> Executor<'t, F, P> {
         running.clear();
     }
 
-    /// Asks for what those need who run next.
+    /// Prefetches the data of the next two clients.
     #[inline]
     fn prefetch_next(&self, next: &[usize]) {
         if let Some(&second) = next.get(1) {
@@ -132,10 +132,10 @@ impl<'t, F: Future<Output = ()>, P: Worker> Executor<'t, F, P> {
         }
     }
 
-    /// Waits in the worker's part until a wake or until shortly before the next sleeper is due; spins
-    /// from there. A wake that came after the queues were looked at ends the wait at once.
+    /// Waits in the worker's part until a wake or until shortly before the next sleeper is due, and spins
+    /// from there. A wake that came after the queues were read ends the wait at once.
     ///
-    /// Never a part of its caller: by its name on a stack a meter tells that a worker has nothing to do.
+    /// Never inlined: the profiler recognizes an idle worker by this function's name on its stack.
     #[inline(never)]
     fn wait(&mut self, signal: &Signal) {
         let Some(due) = self.timers.next_due() else {
@@ -166,16 +166,17 @@ impl<'t, F: Future<Output = ()>, P: Worker> Executor<'t, F, P> {
     }
 }
 
-/// Runs what is asked of a target outside its workers to its end, on the calling thread.
-pub fn ask<T>(asked: impl Future<Output = T>) -> T {
-    block_on(asked, &())
+/// Runs a target's future outside its workers to its end, on the calling thread.
+pub fn ask<T>(future: impl Future<Output = T>) -> T {
+    block_on(future, &())
 }
 
-/// Runs one future to its end on the calling thread, with the worker's own part told of each pass.
+/// Runs one future to its end on the calling thread. The worker's own part receives the start and the end of
+/// each pass.
 pub(crate) fn block_on<T>(future: impl Future<Output = T>, part: &impl Worker) -> T {
     let mut output = None;
     let timers = Timers::default();
     let keep = async { output = Some(future.await) };
     Executor::new([keep], &timers, part).drive(&Signal::default());
-    output.expect("a drive that nobody cuts ends when its future has finished")
+    output.expect("without an abort, a drive ends when its future has finished")
 }

@@ -1,19 +1,19 @@
-//! How far a run has come, as every worker sees it.
+//! The phase of a run, as every worker sees it.
 
 use std::sync::atomic::{AtomicU8, Ordering};
 
-/// What workers and clients shall do. Only ever goes forward.
+/// The phase that workers and clients obey. It only advances.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Phase {
-    /// Go on.
+    /// Continue.
     Running,
     /// Start no transaction; sleepers wake at once. Transactions under way may end.
     Ending,
-    /// Leave, dropping what is under way.
+    /// Leave and drop the transactions under way.
     Abort,
 }
 
-/// The phase, shared. Setting it wakes nobody: unpark the workers' threads after.
+/// The shared phase. Setting it wakes no thread: unpark the workers' threads afterwards.
 #[derive(Debug, Default)]
 pub(crate) struct Signal(AtomicU8);
 
@@ -28,7 +28,7 @@ impl Signal {
         }
     }
 
-    /// Goes forward to a phase; never back.
+    /// Advances to a phase; ignores an earlier phase.
     pub(crate) fn advance(&self, phase: Phase) {
         self.0.fetch_max(phase as u8, Ordering::AcqRel);
     }

@@ -1,4 +1,4 @@
-//! Wakes from everywhere, sleepers, cuts.
+//! Wakes from all sources, sleepers, and aborts.
 
 use super::{Executor, Phase, Signal, Timers, block_on, yield_now};
 use std::cell::{Cell, RefCell};
@@ -11,7 +11,7 @@ use std::time::Duration;
 use syncline_contract::Worker;
 use syncline_instrument::clock;
 
-/// A ticket that another thread, or anyone else, completes.
+/// A ticket that another thread, or the same one, completes.
 #[derive(Default)]
 struct Ticket {
     state: Mutex<(bool, Option<Waker>)>,
@@ -43,7 +43,7 @@ impl Ticket {
 }
 
 #[test]
-fn who_sleeps_in_a_transaction_sleeps_on_while_the_run_ends() {
+fn a_client_that_sleeps_in_a_transaction_sleeps_on_while_the_run_ends() {
     use syncline_contract::Timer;
     use syncline_instrument::clock;
     let timers = Timers::default();
@@ -51,16 +51,16 @@ fn who_sleeps_in_a_transaction_sleeps_on_while_the_run_ends() {
     let began = clock::now();
     let mut woken = Vec::new();
     let client = async {
-        let mut asked = false;
+        let mut registered = false;
         let due = began + 50_000_000;
         poll_fn(|context| {
             if clock::now() >= due {
                 return Poll::Ready(());
             }
-            if !asked {
-                asked = true;
+            if !registered {
+                registered = true;
                 timers.wake_at(due, context.waker().clone());
-                // From here on the run is ending, which wakes others only.
+                // From here on the run is ending, which wakes only sleepers outside transactions.
                 signal.advance(Phase::Ending);
             }
             Poll::Pending
@@ -71,7 +71,7 @@ fn who_sleeps_in_a_transaction_sleeps_on_while_the_run_ends() {
     };
     Executor::new([client], &timers, &()).drive(&signal);
     assert_eq!(woken.len(), 1);
-    assert!(woken[0] >= began + 50_000_000, "it slept to its end");
+    assert!(woken[0] >= began + 50_000_000, "it woke before its time");
 }
 
 #[test]
@@ -92,8 +92,7 @@ fn ready_clients_take_turns() {
     assert_eq!(*order.borrow(), all);
 }
 
-/// Completes at the end of a pass what was asked for in it: a wake on the owner's thread outside of
-/// any poll.
+/// Completes the tickets of a pass at its end: a wake on the owner's thread outside any poll.
 #[derive(Default)]
 struct AtPassEnd {
     tickets: RefCell<Vec<Rc<Ticket>>>,
@@ -117,7 +116,7 @@ impl Worker for AtPassEnd {
 }
 
 #[test]
-fn a_wake_at_the_end_of_a_pass_is_seen() {
+fn a_wake_at_the_end_of_a_pass_is_not_lost() {
     let part = AtPassEnd::default();
     let timers = Timers::default();
     let done = Cell::new(0);
@@ -143,7 +142,7 @@ fn completer(seed: u64) -> (Sender<Arc<Ticket>>, std::thread::JoinHandle<()>) {
         while let Ok(ticket) = receiver.recv() {
             held.push(ticket);
             held.extend(receiver.try_iter());
-            // Sometimes at once, sometimes after the client has parked, in any order.
+            // In random order: sometimes at once, sometimes after the client has parked.
             if random.u8(..) < 32 {
                 std::thread::yield_now();
             }
@@ -201,7 +200,7 @@ fn sleepers_wake_in_the_order_of_their_times_and_never_early() {
 }
 
 #[test]
-fn ending_wakes_sleepers_at_once_and_a_cut_drops_what_is_under_way() {
+fn ending_wakes_sleepers_at_once_and_an_abort_drops_what_is_under_way() {
     let timers = Timers::default();
     let signal = Signal::default();
     let dropped = Rc::new(());
@@ -228,11 +227,11 @@ fn ending_wakes_sleepers_at_once_and_a_cut_drops_what_is_under_way() {
     drop(executor);
     assert_eq!(Rc::strong_count(&dropped), 1);
     signal.advance(Phase::Running);
-    assert_eq!(signal.phase(), Phase::Abort, "phases never go back");
+    assert_eq!(signal.phase(), Phase::Abort, "a phase went back");
 }
 
 #[test]
-fn block_on_answers() {
+fn block_on_returns_the_output() {
     assert_eq!(
         block_on(
             async {
@@ -245,15 +244,15 @@ fn block_on_answers() {
     );
 }
 
-/// A part that has news only when it is asked to wait, as a poller of sockets has.
+/// A part that completes tickets only in its wait, like a poller of sockets.
 #[derive(Default)]
-struct News {
+struct Poller {
     tickets: RefCell<Vec<Rc<Ticket>>>,
     waits: Cell<usize>,
-    looks: Cell<usize>,
+    polls: Cell<usize>,
 }
 
-impl News {
+impl Poller {
     async fn next(&self) {
         let ticket = Rc::new(Ticket::default());
         self.tickets.borrow_mut().push(ticket.clone());
@@ -261,10 +260,10 @@ impl News {
     }
 }
 
-impl Worker for News {
+impl Worker for Poller {
     fn wait(&self, longest: Option<Duration>) {
         let kind = match longest {
-            Some(Duration::ZERO) => &self.looks,
+            Some(Duration::ZERO) => &self.polls,
             _ => &self.waits,
         };
         kind.set(kind.get() + 1);
@@ -275,8 +274,8 @@ impl Worker for News {
 }
 
 #[test]
-fn a_wake_on_the_same_thread_outside_of_polls_and_passes_is_seen() {
-    let part = News::default();
+fn a_wake_on_the_same_thread_outside_polls_and_passes_is_not_lost() {
+    let part = Poller::default();
     let timers = Timers::default();
     let done = Cell::new(0);
     let clients = (0..8).map(|_| async {
@@ -289,12 +288,12 @@ fn a_wake_on_the_same_thread_outside_of_polls_and_passes_is_seen() {
     assert_eq!(done.get(), 800);
     let waits = part.waits.get();
     assert!((100..200).contains(&waits), "a wait serves all eight clients: {waits}");
-    assert_eq!(part.looks.get(), 0, "who waits need not look as well");
+    assert_eq!(part.polls.get(), 0, "a worker that waits need not poll as well");
 }
 
 #[test]
-fn clients_that_stay_ready_do_not_starve_those_who_wait_for_a_socket() {
-    let part = News::default();
+fn clients_that_stay_ready_do_not_starve_clients_that_wait_for_a_socket() {
+    let part = Poller::default();
     let timers = Timers::default();
     let (part_ref, over) = (&part, &Cell::new(false));
     let clients = (0..2).map(|client| async move {
@@ -310,18 +309,18 @@ fn clients_that_stay_ready_do_not_starve_those_who_wait_for_a_socket() {
         }
     });
     Executor::new(clients, &timers, &part).drive(&Signal::default());
-    assert_eq!(part.waits.get(), 0, "nobody let the thread rest");
-    assert!(part.looks.get() >= 10);
+    assert_eq!(part.waits.get(), 0, "the thread waited although a client was ready");
+    assert!(part.polls.get() >= 10);
 }
 
 #[test]
-fn sockets_are_looked_at_while_the_thread_spins_for_a_sleeper() {
-    let part = News::default();
+fn sockets_are_polled_while_the_thread_spins_for_a_sleeper() {
+    let part = Poller::default();
     let timers = Timers::default();
-    let (part_ref, timers_ref, over, heard) = (&part, &timers, &Cell::new(false), &Cell::new(0));
+    let (part_ref, timers_ref, over, events) = (&part, &timers, &Cell::new(false), &Cell::new(0));
     let clients = (0..2).map(|client| async move {
         if client == 0 {
-            // Spinning is short, and now and then another thread has the processor just then.
+            // Spinning is short, and sometimes another thread has the processor at that moment.
             for _ in 0..50 {
                 timers_ref.sleep_until(clock::now() + 1_000_000).await;
             }
@@ -329,28 +328,28 @@ fn sockets_are_looked_at_while_the_thread_spins_for_a_sleeper() {
         } else {
             while !over.get() {
                 part_ref.next().await;
-                heard.set(heard.get() + 1);
+                events.set(events.get() + 1);
             }
         }
     });
     Executor::new(clients, &timers, &part).drive(&Signal::default());
-    assert!(part.looks.get() > 1, "{}", part.looks.get());
-    assert!(heard.get() > part.waits.get());
+    assert!(part.polls.get() > 1, "{}", part.polls.get());
+    assert!(events.get() > part.waits.get());
 }
 
-/// A part that waits in a way of its own, out of which only its waker calls it.
+/// A part with its own kind of wait, which only its waker ends.
 struct OwnWait {
     bell: Arc<Bell>,
 }
 
 struct Bell {
-    rung: Mutex<bool>,
+    woken: Mutex<bool>,
     changed: std::sync::Condvar,
 }
 
 impl std::task::Wake for Bell {
     fn wake(self: Arc<Self>) {
-        *self.rung.lock().unwrap() = true;
+        *self.woken.lock().unwrap() = true;
         self.changed.notify_all();
     }
 }
@@ -358,9 +357,9 @@ impl std::task::Wake for Bell {
 impl Worker for OwnWait {
     fn wait(&self, longest: Option<Duration>) {
         if longest.is_none() {
-            let rung = self.bell.rung.lock().unwrap();
-            let mut rung = self.bell.changed.wait_while(rung, |rung| !*rung).unwrap();
-            *rung = false;
+            let woken = self.bell.woken.lock().unwrap();
+            let mut woken = self.bell.changed.wait_while(woken, |woken| !*woken).unwrap();
+            *woken = false;
         }
     }
 
@@ -372,7 +371,7 @@ impl Worker for OwnWait {
 #[test]
 fn another_thread_ends_the_wait_by_the_parts_own_waker() {
     let part = OwnWait {
-        bell: Arc::new(Bell { rung: Mutex::new(false), changed: std::sync::Condvar::new() }),
+        bell: Arc::new(Bell { woken: Mutex::new(false), changed: std::sync::Condvar::new() }),
     };
     let (to, thread) = completer(3);
     let timers = Timers::default();

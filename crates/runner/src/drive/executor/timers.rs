@@ -1,4 +1,4 @@
-//! Sleepers: those who wait for a point in time, earliest first.
+//! Sleepers: clients that wait for a point in time, earliest first.
 //!
 //! Arrivals are taken in the order of their times, so a new sleeper nearly always goes to the end and
 //! no heap is needed.
@@ -12,13 +12,13 @@ use std::task::{Context, Poll, Waker};
 use syncline_contract::Timer;
 use syncline_instrument::{Nanos, Ticker, clock};
 
-/// Someone who sleeps.
+/// A client that sleeps.
 #[derive(Debug)]
 struct Sleeper {
     due: Nanos,
     waker: Waker,
-    /// True if it sleeps in a transaction, which the end of the run does not wake: what is under way
-    /// may end, or is cut.
+    /// True if it sleeps in a transaction. The end of the run does not wake it: a transaction under way may
+    /// end, or is abandoned.
     inside: bool,
 }
 
@@ -27,28 +27,28 @@ struct Sleeper {
 pub(crate) struct Timers {
     sleepers: RefCell<VecDeque<Sleeper>>,
     over: Cell<bool>,
-    /// In a test: a time that goes on when everyone sleeps, instead of the clock.
+    /// In a test: simulated time instead of the clock; it advances when all clients sleep.
     #[cfg(any(test, feature = "simulation"))]
     simulated: Option<Simulated>,
 }
 
-/// A simulated time.
+/// Simulated time.
 #[cfg(any(test, feature = "simulation"))]
 #[derive(Debug)]
 struct Simulated {
     now: Cell<Nanos>,
-    /// When the phase [`Phase::Running`] ends, as a coordinator would end it.
+    /// When the phase [`Phase::Running`] ends, which a coordinator does in a real run.
     ends_at: Nanos,
 }
 
 impl Timers {
-    /// Timers of a simulated time, which begins at `now` and in which a run ends at `ends_at`.
+    /// Timers with simulated time, which begins at `now` and in which the run ends at `ends_at`.
     #[cfg(any(test, feature = "simulation"))]
     pub(crate) fn simulated(now: Nanos, ends_at: Nanos) -> Timers {
         Timers { simulated: Some(Simulated { now: Cell::new(now), ends_at }), ..Timers::default() }
     }
 
-    /// Now: by the clock, or in a test by the simulated time.
+    /// The current time: of the clock, or in a test the simulated time.
     #[inline]
     #[cfg_attr(
         not(any(test, feature = "simulation")),
@@ -62,7 +62,7 @@ impl Timers {
         clock::now()
     }
 
-    /// Now by a ticker of this thread.
+    /// The current time by a ticker of this thread.
     #[inline]
     #[cfg_attr(
         not(any(test, feature = "simulation")),
@@ -76,8 +76,8 @@ impl Timers {
         ticker.now()
     }
 
-    /// Lets a simulated time go on to the next sleeper, or to the end of the run if that comes first; false
-    /// where time goes on by itself.
+    /// Advances simulated time to the next sleeper, or to the end of the run if that comes first; false if
+    /// time is not simulated.
     #[cfg(any(test, feature = "simulation"))]
     pub(super) fn skip_to(&self, due: Nanos, signal: &Signal) -> bool {
         let Some(simulated) = &self.simulated else {
@@ -92,17 +92,17 @@ impl Timers {
         true
     }
 
-    /// Waits until that time has come, or until everyone is woken early.
+    /// Sleeps until this time, or until [`Timers::end`].
     pub(crate) fn sleep_until(&self, due: Nanos) -> Sleep<'_> {
         Sleep { timers: self, due, registered: false }
     }
 
-    /// When the next sleeper is due; none if nobody sleeps.
+    /// When the next sleeper is due; `None` without sleepers.
     pub(super) fn next_due(&self) -> Option<Nanos> {
         self.sleepers.borrow().front().map(|sleeper| sleeper.due)
     }
 
-    /// Wakes everyone who sleeps between transactions, and lets nobody do so any more.
+    /// Wakes all clients that sleep between transactions, and lets no client do so any more.
     pub(super) fn end(&self) {
         self.over.set(true);
         let mut sleepers = self.sleepers.borrow_mut();
@@ -119,7 +119,7 @@ impl Timers {
         });
     }
 
-    /// Wakes everyone who is due by `now`.
+    /// Wakes all sleepers that are due by `now`.
     pub(super) fn wake_due(&self, now: Nanos) {
         let mut sleepers = self.sleepers.borrow_mut();
         while sleepers.front().is_some_and(|sleeper| sleeper.due <= now) {
@@ -131,8 +131,8 @@ impl Timers {
 
     fn register(&self, sleeper: Sleeper) {
         let mut sleepers = self.sleepers.borrow_mut();
-        let place = sleepers.partition_point(|other| other.due <= sleeper.due);
-        sleepers.insert(place, sleeper);
+        let position = sleepers.partition_point(|other| other.due <= sleeper.due);
+        sleepers.insert(position, sleeper);
     }
 }
 
@@ -142,7 +142,7 @@ impl Timer for Timers {
     }
 }
 
-/// A wait. Ends at its time, or when nobody shall sleep any more; a stray wake does not end it.
+/// A sleep. Ends at its time, or at [`Timers::end`]; a spurious wake does not end it.
 pub(crate) struct Sleep<'t> {
     timers: &'t Timers,
     due: Nanos,

@@ -1,8 +1,7 @@
-//! Wakers: a queue of the owner thread's own, and a locked one for every other thread.
+//! Wakers with two queues: a thread-local one for the owner thread, and a locked one for all other threads.
 //!
-//! A wake on the owner's thread goes into the owner's own queue wherever it comes from: a poll, the end
-//! of a pass, the wait for sockets, or anything else that runs there; the owner looks into it before it
-//! waits.
+//! A wake on the owner's thread goes into the owner's own queue wherever it comes from: a poll, the end of a
+//! pass, the wait for sockets, or anything else that runs there. The owner checks the queue before it waits.
 
 use parking_lot::Mutex;
 use std::cell::{Cell, RefCell};
@@ -11,10 +10,10 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::task::{Wake, Waker};
 use syncline_instrument::{Module, tag};
 
-/// Which executor, of all that ever were in this process.
+/// The id of an executor, unique in this process.
 type ExecutorId = u64;
 
-/// What executors outside of any thread's driving have.
+/// The id for a thread that drives no executor.
 const NONE: ExecutorId = 0;
 
 static NEXT_ID: AtomicU64 = AtomicU64::new(NONE + 1);
@@ -33,12 +32,12 @@ thread_local! {
     };
 }
 
-/// The part of an executor that other threads reach.
+/// The part of an executor that other threads access.
 pub(super) struct Shared {
     id: ExecutorId,
     woken: Mutex<Vec<usize>>,
     any: AtomicBool,
-    /// Ends the owner's wait.
+    /// Wakes the owner.
     owner: Waker,
 }
 
@@ -58,7 +57,7 @@ impl Shared {
         self.any.load(Ordering::Relaxed)
     }
 
-    /// Appends what other threads have woken.
+    /// Appends the tasks that other threads have woken.
     fn collect(&self, ready: &mut Vec<usize>) {
         if self.any() && self.any.swap(false, Ordering::SeqCst) {
             let mut woken = self.woken.lock();
@@ -68,7 +67,7 @@ impl Shared {
 
     fn push(&self, index: usize) {
         self.woken.lock().push(index);
-        // After the push: whoever clears the flag then finds what was pushed.
+        // After the push, so that the thread that clears the flag finds the pushed task.
         if !self.any.swap(true, Ordering::SeqCst) {
             self.owner.wake_by_ref();
         }
@@ -88,8 +87,8 @@ impl Task {
         Arc::new(Task { index, scheduled: AtomicBool::new(false), shared })
     }
 
-    /// To be called right before the poll: from here on, a wake queues the task again. Reads and
-    /// writes, so that everything before a wake that found the flag set is visible to the poll.
+    /// Call this right before the poll: from here on, a wake queues the task again. It is a
+    /// read-modify-write, so that everything before a wake that found the flag set is visible to the poll.
     pub(super) fn taken(&self) {
         self.scheduled.swap(false, Ordering::AcqRel);
     }
@@ -101,7 +100,7 @@ impl Wake for Task {
     }
 
     fn wake_by_ref(self: &Arc<Task>) {
-        // A store wakes clients from inside of itself; what that costs is ours.
+        // A store wakes clients from inside its own code; the cost belongs to the laboratory.
         let _entered = tag::enter(Module::Laboratory);
         if self.scheduled.swap(true, Ordering::AcqRel) {
             return;
@@ -113,23 +112,23 @@ impl Wake for Task {
             }
             own
         });
-        // A thread that is ending has no local queue any more, and so is not the owner.
+        // An ending thread has no local queue any more, so it is not the owner.
         if !queued.unwrap_or(false) {
             self.shared.push(self.index);
         }
     }
 }
 
-/// Marks the calling thread as the one that drives an executor, until dropped.
+/// Marks the calling thread as the driver of an executor, until dropped.
 pub(super) struct DriveGuard;
 
 impl DriveGuard {
-    /// Panics if the thread drives one already: its clients would never run.
+    /// Panics if the thread already drives an executor, whose clients would then never run.
     pub(super) fn start(shared: &Shared, clients: usize) -> DriveGuard {
         LOCAL.with(|local| {
             assert!(
                 local.driving.get() == NONE,
-                "an executor is driven inside another one on the same thread"
+                "an executor must not be driven inside another one on the same thread"
             );
             local.driving.set(shared.id);
             let mut ready = local.ready.borrow_mut();
@@ -139,14 +138,14 @@ impl DriveGuard {
         DriveGuard
     }
 
-    /// True if a task is ready, whoever woke it.
+    /// True if a task is ready, whichever thread woke it.
     pub(super) fn any_ready(shared: &Shared) -> bool {
         shared.any() || LOCAL.with(|local| !local.ready.borrow().is_empty())
     }
 
-    /// Exchanges the empty `running` for everything that is ready.
+    /// Moves all ready tasks into the empty `running`.
     pub(super) fn take_ready(shared: &Shared, running: &mut Vec<usize>) {
-        debug_assert!(running.is_empty(), "a pass takes all that was ready");
+        debug_assert!(running.is_empty(), "the previous pass ran all its tasks");
         LOCAL.with(|local| {
             let mut ready = local.ready.borrow_mut();
             shared.collect(&mut ready);

@@ -3,12 +3,12 @@
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
-/// Lets every other ready client run before this one goes on.
+/// Lets every other ready client run before this one continues.
 pub(crate) fn yield_now() -> YieldNow {
     YieldNow { given: false }
 }
 
-/// See [`yield_now`].
+/// The future of [`yield_now`].
 pub(crate) struct YieldNow {
     given: bool,
 }
