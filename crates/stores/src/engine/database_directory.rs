@@ -1,6 +1,6 @@
 //! The directory of a database: refused if it contains files of others, emptied, removed.
 //!
-//! | name | own_files if |
+//! | name | a file of the database if |
 //! |---|---|
 //! | `data` | it begins like a data file |
 //! | `data.new` | the same, or it begins with zeros: its creation was interrupted |
@@ -170,7 +170,7 @@ impl DatabaseDirectory {
     }
 }
 
-/// The files in a directory that are own_files.
+/// The files of a database in its directory and its log directory.
 struct OwnFiles {
     files: Vec<PathBuf>,
     /// The log's directory, to be removed after its files.

@@ -227,7 +227,7 @@ impl PlanTable {
                 values.clear();
                 match &self.numbers {
                     Some(numbers) if numbers.is_hidden => {
-                        values.push(Value::Int(numbers.allocate()))
+                        values.push(Value::Int(numbers.allocate()));
                     }
                     Some(numbers) => numbers.advance_past(match row.value(numbers.column) {
                         contract::Value::Int(number) => number,

@@ -44,7 +44,7 @@ struct Shared {
     prefix: SchemaName,
     met: Mutex<Option<ServerInfo>>,
     /// The durability of a commit, once the store is created.
-    durability_found: Mutex<Option<(Durability, String)>>,
+    found_durability: Mutex<Option<(Durability, String)>>,
     /// Shows `clean` that the keys are in use; from `create` to `remove`, or to the end of the process.
     lease: Mutex<Option<Lease>>,
 }
@@ -58,7 +58,7 @@ pub(crate) fn open(url: &Url) -> Result<EtcdTarget, Error> {
         settings,
         prefix: SchemaName::fresh(),
         met: Mutex::new(None),
-        durability_found: Mutex::new(None),
+        found_durability: Mutex::new(None),
         lease: Mutex::new(None),
     };
     let store = Etcd::of(Arc::new(shared));
@@ -147,10 +147,10 @@ fn delete(key: &[u8]) -> Value {
 impl KeyValue for Etcd {
     fn about(&self) -> StoreInfo {
         let met = self.met().clone();
-        let durability_found = held(&self.shared.durability_found).clone();
+        let found_durability = held(&self.shared.found_durability).clone();
         let unmet = || "the server has not been contacted yet".to_owned();
         let (durability, evidence) =
-            durability_found.unwrap_or_else(|| (Durability::None, unmet()));
+            found_durability.unwrap_or_else(|| (Durability::None, unmet()));
         StoreInfo {
             name: LISTING.name.to_owned(),
             version: met.as_ref().map_or(String::new(), |met| met.version.clone()),
@@ -183,12 +183,12 @@ impl KeyValue for Etcd {
         *held(&self.shared.lease) = Some(lease);
         let trial = self.named(b"trial");
         let commits = || self.transaction(&[], &[put(&trial, b"")]).map(drop);
-        let durability_found = reported_settings::durability(self.gateway()?, commits)?;
+        let found = reported_settings::durability(self.gateway()?, commits)?;
         let refused = match self.shared.settings.durability {
-            Some(word) if word != durability_found.0 => Some(format!(
+            Some(word) if word != found.0 => Some(format!(
                 "the URL sets durability={}, but {}; this target does not change a server's settings",
                 word.word(),
-                durability_found.1
+                found.1
             )),
             _ => None,
         };
@@ -198,7 +198,7 @@ impl KeyValue for Etcd {
             remove(self.gateway()?, &self.shared.prefix)?;
             return Err(io::Error::new(ErrorKind::InvalidInput, refused));
         }
-        *held(&self.shared.durability_found) = Some(durability_found);
+        *held(&self.shared.found_durability) = Some(found);
         Ok(())
     }
 
@@ -300,7 +300,7 @@ impl KeyValue for Etcd {
                 said_by: "this target".to_owned(),
             });
         }
-        settings.push(self.shared.settings.encryption.durability_found());
+        settings.push(self.shared.settings.encryption.as_setting());
         settings
     }
 

@@ -391,7 +391,7 @@ impl Connection {
 }
 
 impl Drop for Connection {
-    /// Sends COM_QUIT, so that the server does not count an aborted client.
+    /// Sends `COM_QUIT`, so that the server does not count an aborted client.
     fn drop(&mut self) {
         put_command(self.stream.queue(), command::QUIT, &[]);
         self.stream.part();

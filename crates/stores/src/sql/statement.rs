@@ -18,7 +18,7 @@ impl Sql<'_> {
             Action::Scan { path, order, limit, columns, lock } => {
                 text.push("SELECT ");
                 text.columns(table(&path.table), columns);
-                text.from_path(plan, path);
+                text.push_from(plan, path);
                 text.ordered(plan, path, *order);
                 text.limited(*limit, plan.parameters(action).len());
                 text.locked(*lock);
@@ -27,14 +27,14 @@ impl Sql<'_> {
             Action::Sorted { path, column, distinct } => {
                 text.push(if *distinct { "SELECT DISTINCT " } else { "SELECT " });
                 text.columns(table(&path.table), &[*column]);
-                text.from_path(plan, path);
+                text.push_from(plan, path);
                 text.push(" ORDER BY ");
                 text.columns(table(&path.table), &[*column]);
             }
             Action::Aggregate { path, function } => {
                 text.push("SELECT ");
                 text.aggregate(table(&path.table), *function);
-                text.from_path(plan, path);
+                text.push_from(plan, path);
             }
             Action::Insert { table: id } => text.insert(table(id), &table(id).inserted()),
             Action::Put { table: id } => text.put(table(id)),
@@ -176,7 +176,7 @@ impl Text<'_> {
     }
 
     /// Appends the table of a path and its conditions.
-    fn from_path(&mut self, plan: &Plan, path: &Path) {
+    fn push_from(&mut self, plan: &Plan, path: &Path) {
         self.push(" FROM ");
         self.table(&plan.tables()[path.table.0]);
         self.conditions(plan, path, "");

@@ -32,46 +32,46 @@ impl Statement {
 /// A statement under construction.
 pub(super) struct Text<'a> {
     pub(super) sql: Sql<'a>,
-    text: String,
+    buffer: String,
     order: Vec<usize>,
 }
 
 impl<'a> Text<'a> {
     pub(super) fn new(sql: Sql<'a>) -> Text<'a> {
-        Text { sql, text: String::new(), order: Vec::new() }
+        Text { sql, buffer: String::new(), order: Vec::new() }
     }
 
     pub(super) fn done(self) -> Statement {
-        Statement { text: self.text, order: self.order }
+        Statement { text: self.buffer, order: self.order }
     }
 
     /// Appends a text unchanged.
     pub(super) fn push(&mut self, words: &str) {
-        self.text.push_str(words);
+        self.buffer.push_str(words);
     }
 
     /// Appends the placeholder of a parameter of the plan, by its number from 1.
     pub(super) fn parameter(&mut self, number: usize) {
         match self.sql.dialect.placeholder {
-            Placeholder::Numbered(mark) => self.text.push_str(&format!("{mark}{number}")),
-            Placeholder::Positional => self.text.push('?'),
+            Placeholder::Numbered(mark) => self.buffer.push_str(&format!("{mark}{number}")),
+            Placeholder::Positional => self.buffer.push('?'),
         }
         self.order.push(number - 1);
     }
 
     /// Appends a quoted name.
     pub(super) fn name(&mut self, name: &str) {
-        self.text.push_str(&self.sql.quoted(name));
+        self.buffer.push_str(&self.sql.quoted(name));
     }
 
     /// Appends a table's name, with its schema.
     pub(super) fn table(&mut self, table: &Table) {
-        self.text.push_str(&self.sql.table_name(table));
+        self.buffer.push_str(&self.sql.table_name(table));
     }
 
     /// Appends the name of a column, after the alias of a join's side.
     pub(super) fn column(&mut self, table: &Table, column: ColumnId, alias: &str) {
-        self.text.push_str(alias);
+        self.buffer.push_str(alias);
         self.name(&table.columns[column.0].name);
     }
 
