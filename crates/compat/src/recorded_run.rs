@@ -46,7 +46,7 @@ pub(crate) fn run<L: Laboratory>(
     listener: Option<&dyn TransactionListener>,
 ) -> Result<CompatRun, CannotRun> {
     syncline_record::prepare_folder(recording.runs)?;
-    let directory = match target.log_place() {
+    let directory = match target.log_location() {
         LogLocation::Directory(directory) => Some(directory.display().to_string()),
         LogLocation::Nowhere(_) => None,
     };
@@ -57,7 +57,7 @@ pub(crate) fn run<L: Laboratory>(
             directory,
             "not measured: this command does not measure the sync line",
         ),
-        ..laboratory.record_inputs(url, &target.log_place())
+        ..laboratory.record_inputs(url, &target.log_location())
     };
     let record_listener = RecordListener { inputs, runs, also, written: RefCell::default() };
     let stop = laboratory.stop_flag();

@@ -30,4 +30,4 @@ pub use anomaly::{Anomaly, Kind, Order};
 pub use check::check;
 pub use concurrency_window::known;
 pub use error::Error;
-pub use history::{Ending, History, Operation, Transaction};
+pub use history::{History, Operation, Transaction, TransactionStatus};

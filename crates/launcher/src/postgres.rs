@@ -13,7 +13,7 @@ pub(crate) const LAUNCHER: Launcher = Launcher {
     word: "postgres",
     user: "postgres",
     check_supported: |_spec| Ok(()),
-    url_of_none: |spec| url(spec, NO_PORT, ""),
+    placeholder_url: |spec| url(spec, NO_PORT, ""),
     private,
     attached: Some(attached),
     in_order: Signal::INT,

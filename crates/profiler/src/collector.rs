@@ -28,11 +28,11 @@ pub(crate) trait Collector: Debug {
     fn start(&mut self) -> Result<(), String>;
 
     /// Continues collecting: called when every collector has started, and then about 50 times per second.
-    fn go_on(&mut self, _commits: Commits<'_>) -> Result<(), String> {
+    fn tick(&mut self, _commits: Commits<'_>) -> Result<(), String> {
         Ok(())
     }
 
-    /// Ends the work of [`Collector::go_on`], before the collectors stop.
+    /// Ends the work of [`Collector::tick`], before the collectors stop.
     fn end(&mut self, _commits: Commits<'_>) -> Result<(), String> {
         Ok(())
     }

@@ -62,7 +62,7 @@ impl Directory {
     }
 
     /// The directory that exists before and after the run, on the same disk.
-    pub(crate) fn log_place(&self) -> LogLocation {
+    pub(crate) fn log_location(&self) -> LogLocation {
         LogLocation::Directory(self.parent().to_owned())
     }
 

@@ -147,11 +147,11 @@ impl KeyValue for Fjall {
             version: VERSION.to_owned(),
             durability: self.durability,
             durability_evidence: format!("{how}; fjall has no call that reads it back"),
-            log_place: self.home.directory().log_place(),
+            log_location: self.home.directory().log_location(),
         }
     }
 
-    fn meet(&self) -> io::Result<()> {
+    fn preflight(&self) -> io::Result<()> {
         self.home.directory().check()
     }
 
@@ -197,7 +197,7 @@ impl KeyValue for Fjall {
         let setting = capacity.map(|bytes| Setting {
             name: "cache_bytes".to_owned(),
             value: bytes.to_string(),
-            said_by: "Database::cache_capacity".to_owned(),
+            source: "Database::cache_capacity".to_owned(),
         });
         setting.into_iter().collect()
     }

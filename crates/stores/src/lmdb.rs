@@ -176,7 +176,7 @@ impl Open {
     }
 
     /// The durability that the flags in force provide, and the sentence that explains it.
-    fn evidence(&self) -> (Durability, String) {
+    fn durability_report(&self) -> (Durability, String) {
         let Ok(flags) = self.environment.get_flags() else {
             let what = "mdb_env_get_flags failed, so nothing is known about its syncs";
             return (Durability::Os, what.to_owned());
@@ -201,7 +201,7 @@ impl KeyValue for Lmdb {
     fn about(&self) -> StoreInfo {
         let asked = "set by its flags, and read back after the store is opened";
         let (durability, durability_evidence) = match &*self.home.opened() {
-            Some(open) => open.evidence(),
+            Some(open) => open.durability_report(),
             None => (self.durability, asked.to_owned()),
         };
         let version = heed::lmdb_version();
@@ -210,11 +210,11 @@ impl KeyValue for Lmdb {
             version: format!("{}.{}.{}", version.major, version.minor, version.patch),
             durability,
             durability_evidence,
-            log_place: self.home.directory().log_place(),
+            log_location: self.home.directory().log_location(),
         }
     }
 
-    fn meet(&self) -> io::Result<()> {
+    fn preflight(&self) -> io::Result<()> {
         self.home.directory().check()
     }
 
@@ -262,10 +262,10 @@ impl KeyValue for Lmdb {
             return Vec::new();
         };
         let info = open.environment.info();
-        let setting = |name: &str, value: String, said_by: &str| Setting {
+        let setting = |name: &str, value: String, source: &str| Setting {
             name: name.to_owned(),
             value,
-            said_by: said_by.to_owned(),
+            source: source.to_owned(),
         };
         let mut settings = vec![
             setting("map_bytes", info.map_size.to_string(), "mdb_env_info"),
@@ -281,7 +281,7 @@ impl KeyValue for Lmdb {
     fn synced_writes(&self) -> Option<u64> {
         let open = self.home.opened();
         let open = open.as_ref()?;
-        let (durability, _) = open.evidence();
+        let (durability, _) = open.durability_report();
         (durability == Durability::Data).then(|| open.environment.info().last_txn_id as u64)
     }
 }

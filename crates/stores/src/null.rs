@@ -92,7 +92,7 @@ impl Target for Null {
         }
     }
 
-    fn log_place(&self) -> LogLocation {
+    fn log_location(&self) -> LogLocation {
         LogLocation::Nowhere("the null target keeps no log".to_owned())
     }
 
@@ -100,7 +100,7 @@ impl Target for Null {
         Ok(())
     }
 
-    async fn evidence(&self) -> TargetResult<ReportedSettings> {
+    async fn reported_settings(&self) -> TargetResult<ReportedSettings> {
         Ok(ReportedSettings {
             product: "null".to_owned(),
             version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -281,8 +281,8 @@ mod tests {
 
     #[test]
     fn it_reports_that_nothing_is_stored() {
-        let evidence = block_on(&(), Null::default().evidence()).unwrap();
-        assert_eq!(evidence.durability.word(), "none");
+        let reported = block_on(&(), Null::default().reported_settings()).unwrap();
+        assert_eq!(reported.durability.word(), "none");
         assert!(!Null::default().capabilities().keeps_rows);
     }
 

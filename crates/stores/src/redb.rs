@@ -152,11 +152,11 @@ impl KeyValue for Redb {
             version: VERSION.to_owned(),
             durability: self.durability,
             durability_evidence: format!("{how}; redb has no call that reads it back"),
-            log_place: self.home.directory().log_place(),
+            log_location: self.home.directory().log_location(),
         }
     }
 
-    fn meet(&self) -> io::Result<()> {
+    fn preflight(&self) -> io::Result<()> {
         self.home.directory().check()
     }
 

@@ -53,16 +53,16 @@ impl Target for Faulty {
         self.target.capabilities()
     }
 
-    fn log_place(&self) -> LogLocation {
-        self.target.log_place()
+    fn log_location(&self) -> LogLocation {
+        self.target.log_location()
     }
 
     async fn create(&self, plan: &Plan) -> TargetResult<()> {
         self.target.create(plan).await
     }
 
-    async fn evidence(&self) -> TargetResult<ReportedSettings> {
-        self.target.evidence().await
+    async fn reported_settings(&self) -> TargetResult<ReportedSettings> {
+        self.target.reported_settings().await
     }
 
     fn worker(&self) -> TargetResult<AnyWorker> {

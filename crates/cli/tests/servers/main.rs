@@ -5,7 +5,6 @@
 
 #![allow(clippy::unwrap_used, reason = "what fails here fails the test that called it")]
 
-mod foreign_server;
 mod killed_load;
 mod lost_standby;
 mod observe;
@@ -20,4 +19,5 @@ mod shared_server;
 mod support;
 mod survey;
 mod sysbench_user_tables;
+mod unmanaged_server;
 mod verify;

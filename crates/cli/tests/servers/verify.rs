@@ -1,7 +1,7 @@
 //! `syncline verify durability --like`: a replica configuration of a live server, which is only read.
 
-use crate::foreign_server::{UnmanagedServer, with_password};
 use crate::support::{folder, syncline};
+use crate::unmanaged_server::{UnmanagedServer, with_password};
 use std::process::Command;
 use syncline_launcher::{LaunchSpec, PrivateServer, Product};
 use tempfile::TempDir;

@@ -95,12 +95,12 @@ impl Collector for Bpf {
         Ok(())
     }
 
-    /// Counting begins with the first [`Collector::go_on`], which knows the number of commits.
+    /// Counting begins with the first [`Collector::tick`], which knows the number of commits.
     fn start(&mut self) -> Result<(), String> {
         Ok(())
     }
 
-    fn go_on(&mut self, commits: Commits<'_>) -> Result<(), String> {
+    fn tick(&mut self, commits: Commits<'_>) -> Result<(), String> {
         let now = monotonic();
         self.state = match std::mem::replace(&mut self.state, State::Ended) {
             State::Prepared => {

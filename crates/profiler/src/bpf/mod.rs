@@ -9,7 +9,7 @@
 //! 1. *opened*: the programs are loaded and not attached.
 //! 2. *prepared*: the programs are attached, and every thread of the process tree is known; forks keep the
 //!    tree current. From here on the programs record when threads leave their processors.
-//! 3. *running*, from the first `go_on` to the end: the bounds of the window are written into a map, and
+//! 3. *running*, from the first `tick` to the end: the bounds of the window are written into a map, and
 //!    events between them are counted. If system calls and switches are too expensive, their programs are
 //!    detached, and attached again in sampling windows (`sampling_windows.rs`).
 //! 4. *handed over*: detached, read, named.
@@ -24,10 +24,10 @@
 //!    copies, thread by thread. The distribution neither creates nor loses weight, and its possible error is
 //!    reported with it.
 
+#[cfg(all(test, target_arch = "x86_64"))]
+mod clobbered_frame_pointer;
 mod collector;
 mod counts;
-#[cfg(all(test, target_arch = "x86_64"))]
-mod foreign_frame_pointer;
 mod map_types;
 mod process_tree;
 mod profile_output;

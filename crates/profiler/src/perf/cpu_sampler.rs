@@ -37,7 +37,7 @@ struct Sampling {
 
 /// Opens the best way to sample that this user may use.
 pub(crate) fn open(subject: &Subject, options: &ProfilerOptions) -> Opened {
-    let source = Source::clock(options.looks_per_s);
+    let source = Source::clock(options.samples_per_s);
     let mut last = None;
     for (reach, with_kernel) in WAYS {
         match Sampler::open(
@@ -51,7 +51,7 @@ pub(crate) fn open(subject: &Subject, options: &ProfilerOptions) -> Opened {
                 return Ok(Box::new(Cpu {
                     sampler,
                     sampling: Sampling {
-                        per_s: options.looks_per_s,
+                        per_s: options.samples_per_s,
                         period: source.period,
                         with_kernel,
                     },

@@ -60,7 +60,7 @@ struct TimedThread {
 impl TagSampler {
     /// Only threads of this process have visible tags.
     pub(crate) fn open(subject: &Subject, _options: &ProfilerOptions) -> Opened {
-        if subject.process != Process::Ours {
+        if subject.process != Process::Own {
             // Not missing: other stores have no tags.
             return Err(Vec::new());
         }
@@ -268,7 +268,7 @@ mod tests {
 
     #[test]
     fn processor_time_goes_to_the_module_that_the_thread_is_in() {
-        let mut tags = open(Process::Ours).unwrap();
+        let mut tags = open(Process::Own).unwrap();
         let (begin, done, end) = (Barrier::new(2), Barrier::new(2), Barrier::new(2));
         let profile = thread::scope(|scope| {
             scope.spawn(|| {

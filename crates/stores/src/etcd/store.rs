@@ -156,16 +156,16 @@ impl KeyValue for Etcd {
             version: met.as_ref().map_or(String::new(), |met| met.version.clone()),
             durability,
             durability_evidence: evidence,
-            log_place: met.map_or_else(|| LogLocation::Nowhere(unmet()), |met| met.log_place),
+            log_location: met.map_or_else(|| LogLocation::Nowhere(unmet()), |met| met.log_location),
         }
     }
 
-    fn further_places(&self) -> Vec<LogLocation> {
+    fn other_locations(&self) -> Vec<LogLocation> {
         let met = self.met();
-        met.as_ref().map(|met| met.data_place.clone()).into_iter().collect()
+        met.as_ref().map(|met| met.data_location.clone()).into_iter().collect()
     }
 
-    fn meet(&self) -> io::Result<()> {
+    fn preflight(&self) -> io::Result<()> {
         self.server_info()?;
         let gateway = self.gateway()?;
         gateway.promptly(|| reported_settings::refuse_others(gateway, &self.shared.settings))
@@ -297,7 +297,7 @@ impl KeyValue for Etcd {
             settings.push(Setting {
                 name: name.to_owned(),
                 value: value.to_owned(),
-                said_by: "this target".to_owned(),
+                source: "this target".to_owned(),
             });
         }
         settings.push(self.shared.settings.encryption.as_setting());
@@ -326,7 +326,7 @@ impl KeyValue for Etcd {
         clean(self.gateway()?).map(Some)
     }
 
-    fn intent(&self, clients: usize) -> DryRunPlan {
+    fn dry_run(&self, clients: usize) -> DryRunPlan {
         let prefix = &self.shared.prefix;
         DryRunPlan {
             makes: vec![

@@ -66,9 +66,9 @@ impl DatabaseLocation {
     }
 
     /// The log's location, for a database in this process.
-    pub(super) fn log_place(&self) -> Option<LogLocation> {
+    pub(super) fn log_location(&self) -> Option<LogLocation> {
         match self {
-            DatabaseLocation::Directory { directory, .. } => Some(directory.log_place()),
+            DatabaseLocation::Directory { directory, .. } => Some(directory.log_location()),
             DatabaseLocation::Memory { .. } => {
                 Some(LogLocation::Nowhere("it has no log".to_owned()))
             }

@@ -52,7 +52,7 @@ pub(super) struct State {
 #[derive(Clone, Debug)]
 pub(super) struct ServerInfo {
     process: StoreProcess,
-    log_place: LogLocation,
+    log_location: LogLocation,
     /// How many connections it has left; `None` if not reported.
     free: Option<usize>,
 }
@@ -203,7 +203,7 @@ impl Jdbc {
         let free = managed_schema::free(self, &mut connection)?;
         let server_info = ServerInfo {
             process,
-            log_place: reported_settings::log_place(self, &mut connection, process),
+            log_location: reported_settings::log_location(self, &mut connection, process),
             free,
         };
         if let Some(asked) = self.settings.durability {
@@ -275,7 +275,7 @@ impl Target for Jdbc {
         format!("{}:{word}", LISTING.name)
     }
 
-    async fn meet(&self) -> TargetResult<()> {
+    async fn preflight(&self) -> TargetResult<()> {
         // A missing driver is reported before anything is measured.
         self.driver()?;
         match &self.place {
@@ -306,10 +306,11 @@ impl Target for Jdbc {
         }
     }
 
-    fn log_place(&self) -> LogLocation {
-        let server_info =
-            || self.state().server_info.as_ref().map(|server_info| server_info.log_place.clone());
-        let place = self.place.log_place().or_else(server_info);
+    fn log_location(&self) -> LogLocation {
+        let server_info = || {
+            self.state().server_info.as_ref().map(|server_info| server_info.log_location.clone())
+        };
+        let place = self.place.log_location().or_else(server_info);
         place.unwrap_or_else(|| {
             LogLocation::Nowhere("the server has not been contacted yet".to_owned())
         })
@@ -341,7 +342,7 @@ impl Target for Jdbc {
         Ok(Some(least))
     }
 
-    fn intent(&self, plan: &Plan, clients: usize) -> TargetResult<DryRunPlan> {
+    fn dry_run(&self, plan: &Plan, clients: usize) -> TargetResult<DryRunPlan> {
         Ok(dry_run::of(self, plan, clients))
     }
 
@@ -390,7 +391,7 @@ impl Target for Jdbc {
         check.map(|query| self.checked(query)).transpose()
     }
 
-    async fn evidence(&self) -> TargetResult<ReportedSettings> {
+    async fn reported_settings(&self) -> TargetResult<ReportedSettings> {
         reported_settings::of(self)
     }
 

@@ -7,10 +7,10 @@ use super::load::Loading;
 use super::login;
 use super::observation::observe;
 use super::own_sessions;
-use super::preflight::{Preflight, meet};
+use super::preflight::{Preflight, check_server};
 use super::prepared::{Bound, Prepared, prepare};
 use super::protocol::{Connection, ServerLocation};
-use super::reported_settings::evidence;
+use super::reported_settings;
 use super::schema;
 use super::session::PostgresSession;
 use super::settings::{LISTING, Names, Settings};
@@ -122,7 +122,7 @@ impl Postgres {
         if let Some(preflight) = self.preflight.lock().clone() {
             return Ok(preflight);
         }
-        let preflight = meet(&self.place).await?;
+        let preflight = check_server(&self.place).await?;
         *self.preflight.lock() = Some(preflight.clone());
         Ok(preflight)
     }
@@ -174,8 +174,8 @@ impl Target for Postgres {
         LISTING.name.to_owned()
     }
 
-    async fn meet(&self) -> TargetResult<()> {
-        let preflight = meet(&self.place).await?;
+    async fn preflight(&self) -> TargetResult<()> {
+        let preflight = check_server(&self.place).await?;
         *self.preflight.lock() = Some(preflight);
         Ok(())
     }
@@ -204,14 +204,17 @@ impl Target for Postgres {
         }
     }
 
-    fn log_place(&self) -> LogLocation {
+    fn log_location(&self) -> LogLocation {
         let unmet = || LogLocation::Nowhere("the server has not been contacted yet".to_owned());
-        self.preflight.lock().as_ref().map_or_else(unmet, |preflight| preflight.log_place.clone())
+        self.preflight
+            .lock()
+            .as_ref()
+            .map_or_else(unmet, |preflight| preflight.log_location.clone())
     }
 
-    fn data_place(&self) -> LogLocation {
+    fn data_location(&self) -> LogLocation {
         let preflight = self.preflight.lock().clone();
-        preflight.map_or_else(|| self.log_place(), |preflight| preflight.data_place)
+        preflight.map_or_else(|| self.log_location(), |preflight| preflight.data_location)
     }
 
     fn log_segments(&self) -> Option<LogSegments> {
@@ -220,7 +223,7 @@ impl Target for Postgres {
         Some(LogSegments { bytes, set_by })
     }
 
-    fn further_places(&self) -> Vec<LogLocation> {
+    fn other_locations(&self) -> Vec<LogLocation> {
         let preflight = self.preflight.lock();
         preflight.as_ref().map_or_else(Vec::new, |preflight| preflight.tablespaces.clone())
     }
@@ -230,8 +233,8 @@ impl Target for Postgres {
         Some(preflight.as_ref()?.free_connections.as_ref()?.why.clone())
     }
 
-    fn takes_no_writes(&self) -> Option<String> {
-        self.preflight.lock().as_ref()?.takes_no_writes.clone()
+    fn read_only_reason(&self) -> Option<String> {
+        self.preflight.lock().as_ref()?.read_only_reason.clone()
     }
 
     async fn unfinished_wait(&self) -> TargetResult<Option<String>> {
@@ -274,7 +277,7 @@ impl Target for Postgres {
         Ok(least)
     }
 
-    fn intent(&self, plan: &Plan, clients: usize) -> TargetResult<DryRunPlan> {
+    fn dry_run(&self, plan: &Plan, clients: usize) -> TargetResult<DryRunPlan> {
         let sql = Sql { dialect: &POSTGRES, schema: Some(self.schema.as_str()) };
         let operations = plan.operations().iter();
         Ok(DryRunPlan {
@@ -342,9 +345,9 @@ impl Target for Postgres {
         check(&mut self.control().await?).await
     }
 
-    async fn evidence(&self) -> TargetResult<ReportedSettings> {
+    async fn reported_settings(&self) -> TargetResult<ReportedSettings> {
         let preflight = self.known().await?;
-        evidence(&self.place, &preflight, &self.schema).await
+        reported_settings::read(&self.place, &preflight, &self.schema).await
     }
 
     fn worker(&self) -> TargetResult<Poller> {

@@ -7,7 +7,7 @@ use super::reported_settings::{Info, ServerInfo};
 use std::io;
 use syncline_contract::{Counter, Meaning, Setting, StoreObservation};
 
-const SAID_BY: &str = "INFO everything";
+const SOURCE: &str = "INFO everything";
 
 /// Counters other than those of single commands, with their meanings.
 const COUNTED: [(Meaning, &str); 5] = [
@@ -54,7 +54,7 @@ pub(super) fn observed(
     Ok(StoreObservation {
         product: met.product.clone(),
         version: met.version.clone(),
-        log_place: met.log_place.clone(),
+        log_location: met.log_location.clone(),
         process: met.process,
         unseen_syncs: None,
         counters: counters(&info),
@@ -68,20 +68,20 @@ fn counters(info: &Info) -> Vec<Counter> {
     let mut counters = Vec::new();
     for (meaning, name) in COUNTED {
         counters.push(match info.number(name) {
-            Some(value) => Counter::read(meaning, name, value, SAID_BY),
+            Some(value) => Counter::read(meaning, name, value, SOURCE),
             None => Counter::unavailable(
                 meaning,
                 name,
                 "the server does not report it with its current settings",
-                SAID_BY,
+                SOURCE,
             ),
         });
     }
     if let Some(calls) = info.get("cmdstat_exec").and_then(calls) {
-        counters.push(Counter::read(Meaning::Other, "cmdstat_exec.calls", calls, SAID_BY));
+        counters.push(Counter::read(Meaning::Other, "cmdstat_exec.calls", calls, SOURCE));
     }
     for (meaning, why) in UNCOUNTED {
-        counters.push(Counter::unavailable(meaning, meaning.name(), why, SAID_BY));
+        counters.push(Counter::unavailable(meaning, meaning.name(), why, SOURCE));
     }
     counters
 }
@@ -93,5 +93,5 @@ fn calls(statistics: &str) -> Option<u64> {
 }
 
 fn setting(name: &str, value: &str) -> Setting {
-    Setting { name: name.to_owned(), value: value.trim().to_owned(), said_by: SAID_BY.to_owned() }
+    Setting { name: name.to_owned(), value: value.trim().to_owned(), source: SOURCE.to_owned() }
 }

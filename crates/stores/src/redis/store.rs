@@ -190,16 +190,17 @@ impl KeyValue for Redis {
             version: met.as_ref().map_or(String::new(), |met| met.version.clone()),
             durability: met.as_ref().map_or(Durability::None, |met| met.durability),
             durability_evidence: met.as_ref().map_or(unmet.to_owned(), |met| met.evidence.clone()),
-            log_place: met.map_or(LogLocation::Nowhere(unmet.to_owned()), |met| met.log_place),
+            log_location: met
+                .map_or(LogLocation::Nowhere(unmet.to_owned()), |met| met.log_location),
         }
     }
 
-    fn further_places(&self) -> Vec<LogLocation> {
+    fn other_locations(&self) -> Vec<LogLocation> {
         let met = self.met();
         met.as_ref().and_then(|met| met.directory.clone()).into_iter().collect()
     }
 
-    fn meet(&self) -> io::Result<()> {
+    fn preflight(&self) -> io::Result<()> {
         let met = self.server_info()?;
         reported_settings::refuse(&met, &self.shared.settings)
     }
@@ -343,7 +344,7 @@ impl KeyValue for Redis {
         settings.push(Setting {
             name: "rows".to_owned(),
             value: scans.to_owned(),
-            said_by: "this target".to_owned(),
+            source: "this target".to_owned(),
         });
         settings
     }
@@ -370,7 +371,7 @@ impl KeyValue for Redis {
         self.with(|link| clean(&mut link.connection)).map(Some)
     }
 
-    fn intent(&self, clients: usize) -> DryRunPlan {
+    fn dry_run(&self, clients: usize) -> DryRunPlan {
         let prefix = &self.shared.prefix;
         let index = if self.shared.settings.scans {
             format!(", ZADD {prefix}:rows 0 KEY")

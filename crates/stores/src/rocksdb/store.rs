@@ -184,18 +184,18 @@ impl KeyValue for Rocksdb {
             "set by its options, and read back after the store is opened".to_owned();
         if let Some(open) = &*self.home.opened() {
             version = open.said.version();
-            (durability, durability_evidence) = open.said.evidence(open.trial);
+            (durability, durability_evidence) = open.said.durability(open.trial);
         }
         StoreInfo {
             name: LISTING.name.to_owned(),
             version,
             durability,
             durability_evidence,
-            log_place: self.home.directory().log_place(),
+            log_location: self.home.directory().log_location(),
         }
     }
 
-    fn meet(&self) -> io::Result<()> {
+    fn preflight(&self) -> io::Result<()> {
         self.home.directory().check()
     }
 
@@ -262,7 +262,7 @@ impl KeyValue for Rocksdb {
             settings.push(Setting {
                 name: "cache_bytes".to_owned(),
                 value: bytes.to_string(),
-                said_by: format!("property {property}"),
+                source: format!("property {property}"),
             });
         }
         settings

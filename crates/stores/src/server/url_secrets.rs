@@ -64,7 +64,7 @@ fn merged(secrets: impl Iterator<Item = Secret>) -> Vec<Secret> {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Form {
     /// `?name=value&name=value`, with names that targets list.
-    Ours,
+    Own,
     /// `?name=value&...` or `;name=value;...`, with names that a driver knows; options of targets may
     /// follow either.
     Jdbc,
@@ -82,12 +82,12 @@ struct Given<'u> {
 impl Form {
     fn of(url: &str) -> Form {
         let scheme = url.find("://").unwrap_or(url.len());
-        if url[..scheme].contains("jdbc:") { Form::Jdbc } else { Form::Ours }
+        if url[..scheme].contains("jdbc:") { Form::Jdbc } else { Form::Own }
     }
 
     fn begins(self) -> &'static [char] {
         match self {
-            Form::Ours => &['?'],
+            Form::Own => &['?'],
             Form::Jdbc => &['?', ';'],
         }
     }
@@ -157,19 +157,19 @@ impl Form {
             (Form::Jdbc, true) if sign(begins) == b';' => {
                 sign(at) == b';' || sign(at) == b'?' && Form::all_known(url, at)
             }
-            (Form::Ours, _) | (Form::Jdbc, true) => sign(at) == b'&',
+            (Form::Own, _) | (Form::Jdbc, true) => sign(at) == b'&',
         }
     }
 
     /// True if everything from a separator on is options that targets list.
     fn all_known(url: &str, sign: usize) -> bool {
-        let given = Form::Ours.options(url, sign);
+        let given = Form::Own.options(url, sign);
         given.iter().all(|option| is_known(option.name))
     }
 
     fn is_option(self, name: &str) -> bool {
         match self {
-            Form::Ours => is_known(name) || is_secret(name),
+            Form::Own => is_known(name) || is_secret(name),
             Form::Jdbc => is_name(name),
         }
     }
@@ -274,7 +274,7 @@ pub(super) enum Written {
 /// How the password at a position is encoded.
 pub(super) fn written(url: &str, at: usize) -> Written {
     let before = &url[..at];
-    if Form::of(url) == Form::Ours || before.contains('?') || !before.contains([';', '/']) {
+    if Form::of(url) == Form::Own || before.contains('?') || !before.contains([';', '/']) {
         return Written::Coded;
     }
     match (before.rfind(';'), authority(url)) {

@@ -134,8 +134,8 @@ fn a_write_that_changes_no_row_stops_the_run_and_names_its_operation() {
         let ground = Fixture::new("", pipeline);
         block_on(&ground.worker, async {
             let mut session = ground.session().await;
-            for shape in [AccessPattern::Single, AccessPattern::Several] {
-                session.begin(shape);
+            for pattern in [AccessPattern::Single, AccessPattern::Several] {
+                session.begin(pattern);
                 add(&ground.numbers, &mut session, 4_711).unwrap();
                 let stop = session.commit().await.unwrap_err();
                 let Stop::Failed(failure) = stop else {

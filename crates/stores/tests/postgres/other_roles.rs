@@ -48,10 +48,10 @@ fn functions_of_others_are_never_called() {
         ));
     }
     let keep = target(&server, "postgres");
-    block_on(&(), keep.meet()).unwrap();
+    block_on(&(), keep.preflight()).unwrap();
     block_on(&(), keep.create(&plan)).unwrap();
     assert!(block_on(&(), keep.reopen(&plan)).unwrap());
-    block_on(&(), keep.evidence()).unwrap();
+    block_on(&(), keep.reported_settings()).unwrap();
     block_on(&(), keep.counters()).unwrap();
     // The observing session stays connected until it is dropped.
     let observes = target(&server, "postgres");

@@ -253,7 +253,7 @@ impl<D: Disk> Connection<'_, D> {
                     "{} was checked: {} of {} blocks bad, after {article}{}",
                     ledger.run(asked).begin.subject,
                     judgement.bad(),
-                    judgement.looked,
+                    judgement.inspected,
                     judgement.kind.words()
                 );
                 ledger.judged(asked, judgement)?;

@@ -263,7 +263,7 @@ impl Trial<'_> {
             image.write_to(&directory)?;
             let recovered =
                 inspect(self.test_store.adapter, &mut helper, &directory, self.options)?;
-            self.test_store.go_on()?;
+            self.test_store.check_not_stopped()?;
             if matches!(recovered.answer, Err(ChildFailure::Hangs | ChildFailure::Ended(_))) {
                 helper = self.test_store.program.start()?;
             }

@@ -56,7 +56,7 @@ pub use check::{Request, VERB, parse, place, stores, verify};
 pub use child_main::child;
 pub use child_process::ChildProgram;
 pub use child_protocol::Settings;
-pub use crash_history::{CrashHistory, CrashHistoryVerdict, across};
+pub use crash_history::{CrashHistory, CrashHistoryVerdict, check_crash_histories};
 pub use crash_images::{Exercised, Images};
 pub use failing_images::{Case, kept, recheck_images};
 pub use fault_injection::{FaultVerdict, InjectedFault};

@@ -384,7 +384,7 @@ fn of_faults(faults: &[InjectedFault]) -> Vec<String> {
             "" => "the store continued".to_owned(),
             why => format!("its clients stopped ({why})"),
         };
-        if let Some(line) = &struck.gravest {
+        if let Some(line) = &struck.most_severe_line {
             went.push_str(&format!(", and its log has \"{line}\""));
         }
         let then = match (found, &struck.what) {

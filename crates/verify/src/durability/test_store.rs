@@ -15,7 +15,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 use syncline_instrument::clock;
-use syncline_launcher::Ending;
+use syncline_launcher::ShutdownMode;
 
 /// Time limit for a store to open, recover and be read.
 pub(super) const RECOVERY_LIMIT: Duration = Duration::from_mins(1);
@@ -85,7 +85,7 @@ impl<'g> TestStore<'g> {
 
 impl TestStore<'_> {
     /// Fails if the verification should end; later results may be caused by the stop.
-    pub(super) fn go_on(&self) -> Result<()> {
+    pub(super) fn check_not_stopped(&self) -> Result<()> {
         if self.stop.load(Ordering::Relaxed) {
             return Err(Error::cannot("stopped before the verification was done"));
         }
@@ -117,7 +117,7 @@ impl TestStore<'_> {
             None => Task::Prepare { url, clients: CLIENTS, ballast: self.adapter.ballast() },
         });
         let answer = helper.answer(RECOVERY_LIMIT);
-        running.end(Ending::InOrder)?;
+        running.end(ShutdownMode::InOrder)?;
         match answer {
             Ok(Answer::Prepared(settings)) => Ok(settings),
             Ok(Answer::NotOpened(why)) => Err(Error::cannot(why)),
@@ -178,9 +178,9 @@ impl TestStore<'_> {
         let stopped = stopped.filter(|_| !mount.is_off()).map(below);
         mount.cut();
         // The files can no longer change, so the store may release its other resources.
-        running.end(Ending::AtOnce)?;
+        running.end(ShutdownMode::AtOnce)?;
         helper.kill()?;
-        self.go_on()?;
+        self.check_not_stopped()?;
         let struck = mount.struck();
         Ok(Loaded {
             recording: mount.end()?,
@@ -209,7 +209,7 @@ impl TestStore<'_> {
             thread::sleep(Duration::from_millis(2));
         }
         thread::sleep(Duration::from_millis(random.u64(KILLED_WITHIN_MS)));
-        running.end(Ending::Killed)?;
+        running.end(ShutdownMode::Killed)?;
         helper.kill()
     }
 
@@ -277,7 +277,7 @@ pub(super) fn ask(
     helper.send(&task(running.url()));
     let answer = helper.answer(RECOVERY_LIMIT);
     let most_severe_line = running.most_severe_line();
-    running.end(Ending::AtOnce)?;
+    running.end(ShutdownMode::AtOnce)?;
     Ok(RecoveryResult {
         answer: answer.map(|answer| answer.in_words(|words| without(&words, directory))),
         most_severe_line: most_severe_line.map(|line| without(&line, directory)),

@@ -12,7 +12,7 @@ use std::thread::{self, ScopedJoinHandle};
 use std::time::Duration;
 use syncline_contract::conformance::block_on;
 use syncline_contract::{Isolation, Session, Stop, Target, TargetResult};
-use syncline_history::{Ending, History, Operation};
+use syncline_history::{History, Operation, TransactionStatus};
 
 /// Keys that are in use at a time.
 const KEYS: i64 = 6;
@@ -55,7 +55,7 @@ pub fn load<T: Target>(
         return Err(Error::cannot(format!("{}: {why}", target.name())));
     }
     converted(block_on(&(), target.create(&lists.plan)))?;
-    let reported = converted(block_on(&(), target.evidence()))?;
+    let reported = converted(block_on(&(), target.reported_settings()))?;
     let clients = load.clients.min(target.capabilities().workers_max.unwrap_or(usize::MAX));
     let (events, load) = (InMemory::default(), Load { clients, ..load });
     let ended = append(target, &lists, &events, load, stop, begun);
@@ -144,16 +144,21 @@ fn one_client<T: Target, E: Events>(
             let mut operations = shared.draw(&mut random);
             let number = shared.events.invoke(process, &operations)?;
             match lists.perform(&mut session, &mut operations).await {
-                Ok(()) => shared.events.complete(number, process, Ending::Committed, operations)?,
+                Ok(()) => shared.events.complete(
+                    number,
+                    process,
+                    TransactionStatus::Committed,
+                    operations,
+                )?,
                 Err(stop) => {
                     session.abort().await;
                     let ending = match stop {
-                        Stop::Unknown(_) => Ending::Unknown,
-                        Stop::Abort | Stop::Conflict(_) => Ending::Failed,
+                        Stop::Unknown(_) => TransactionStatus::Unknown,
+                        Stop::Abort | Stop::Conflict(_) => TransactionStatus::Failed,
                         Stop::Failed(failure) => return Err(*failure),
                     };
                     shared.events.complete(number, process, ending, operations)?;
-                    if ending == Ending::Unknown {
+                    if ending == TransactionStatus::Unknown {
                         process = shared.retired.fetch_add(1, Ordering::Relaxed);
                     }
                 }

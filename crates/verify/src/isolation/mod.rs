@@ -29,5 +29,5 @@ pub use list_load::{Load, Loaded, load};
 pub(crate) use lists::{Lists, VALUES_MAX};
 pub(crate) use syncline_history::known;
 pub use syncline_history::{
-    Anomaly, Ending, History, Kind, Operation, Order, Transaction, check, elle,
+    Anomaly, History, Kind, Operation, Order, Transaction, TransactionStatus, check, elle,
 };

@@ -429,7 +429,7 @@ impl Client for OltpClient {
         if self.whole { 0 } else { self.drawn[self.part.0].statement as usize }
     }
 
-    fn shape(&self, _kind: usize) -> AccessPattern {
+    fn access_pattern(&self, _kind: usize) -> AccessPattern {
         let find = self.statements.of.first().is_some_and(|of| of.find.is_some());
         let single = match self.test {
             Test::BulkInsert => self.bulk_rows == 1,

@@ -78,7 +78,7 @@ impl Client for ShortClient {
     }
 
     #[inline]
-    fn shape(&self, _kind: usize) -> AccessPattern {
+    fn access_pattern(&self, _kind: usize) -> AccessPattern {
         match self.does {
             _ if self.single => AccessPattern::Single,
             Do::Read => AccessPattern::ReadOnly,

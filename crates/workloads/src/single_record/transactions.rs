@@ -83,7 +83,7 @@ impl Client for SingleRecordClient {
     }
 
     #[inline]
-    fn shape(&self, _kind: usize) -> AccessPattern {
+    fn access_pattern(&self, _kind: usize) -> AccessPattern {
         if self.writes && self.by == By::Index {
             AccessPattern::Several
         } else {

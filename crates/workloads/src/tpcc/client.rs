@@ -114,7 +114,7 @@ impl Client for TpccClient {
     }
 
     #[inline]
-    fn shape(&self, kind: usize) -> AccessPattern {
+    fn access_pattern(&self, kind: usize) -> AccessPattern {
         match kind {
             ORDER_STATUS | STOCK_LEVEL => AccessPattern::ReadOnly,
             _ => AccessPattern::Several,

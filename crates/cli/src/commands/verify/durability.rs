@@ -25,7 +25,7 @@ pub(super) fn durability<S: TargetRegistry>(args: &DurabilityArgs, registry: &S)
     }
     let (store, options, like) = if let Some(url) = &args.like {
         let like = replica_config(url, registry)?;
-        (like.store.to_owned(), like.options, Some(like.twin))
+        (like.store.to_owned(), like.options, Some(like.replica))
     } else {
         let target = args.target.as_deref().unwrap_or_default();
         let (store, options) = durability::parse(durability::VERB, target)?;

@@ -162,8 +162,8 @@ impl Product {
 }
 
 /// A setting that a statement returned.
-pub(super) fn setting(name: &str, value: String, said_by: &str) -> Setting {
-    Setting { name: name.to_owned(), value, said_by: said_by.to_owned() }
+pub(super) fn setting(name: &str, value: String, source: &str) -> Setting {
+    Setting { name: name.to_owned(), value, source: source.to_owned() }
 }
 
 /// For a log that cannot be located.

@@ -36,16 +36,16 @@ pub(super) fn with_witness_on(disk: &SimulatedDisk, test: impl FnOnce(&Harness))
             scope.spawn(move || witness.serve(stop, &notify))
         };
         // A failing test stops the witness too.
-        let end = Ending(&stop);
+        let end = StopGuard(&stop);
         test(&harness);
         drop(end);
         serving.join().unwrap().unwrap();
     });
 }
 
-struct Ending<'e>(&'e AtomicBool);
+struct StopGuard<'e>(&'e AtomicBool);
 
-impl Drop for Ending<'_> {
+impl Drop for StopGuard<'_> {
     fn drop(&mut self) {
         self.0.store(true, Ordering::Relaxed);
     }

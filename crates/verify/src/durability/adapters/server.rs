@@ -8,7 +8,7 @@ use crate::error::{Error, Result};
 use crate::power::Classify;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
-use syncline_launcher::{AttachedInstance, Ending, NotStarted, Product};
+use syncline_launcher::{AttachedInstance, NotStarted, Product, ShutdownMode};
 
 /// A memory file system that every user may enter, if there is one.
 const MEMORY: &str = "/dev/shm";
@@ -187,12 +187,12 @@ impl Running for RunningServer {
         self.url.clone()
     }
 
-    fn end(&mut self, ending: Ending) -> Result<()> {
+    fn end(&mut self, ending: ShutdownMode) -> Result<()> {
         self.instance.end(ending).map_err(Error::CannotRun)
     }
 
     fn most_severe_line(&self) -> Option<String> {
-        self.instance.gravest()
+        self.instance.most_severe_line()
     }
 }
 
