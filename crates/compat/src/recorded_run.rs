@@ -63,7 +63,7 @@ pub(crate) fn run<L: Laboratory>(
     let stop = laboratory.stop_flag();
     let result = target.run(workload, plan, stop, &record_listener, listener);
     let result = result.map_err(CannotRun::from);
-    let Written { writer, broken } = record_listener.written.into_inner();
+    let WrittenRecord { writer, broken } = record_listener.written.into_inner();
     let result = match result {
         Ok(result) => result,
         Err(why) => {
@@ -151,7 +151,7 @@ pub(crate) fn json(record: &RunRecord) -> String {
 }
 
 #[derive(Default)]
-struct Written {
+struct WrittenRecord {
     writer: Option<Writer>,
     broken: Option<String>,
 }
@@ -161,7 +161,7 @@ struct RecordListener<'a> {
     inputs: RunInputs,
     runs: &'a Path,
     also: &'a dyn Observer,
-    written: RefCell<Written>,
+    written: RefCell<WrittenRecord>,
 }
 
 impl RecordListener<'_> {

@@ -27,7 +27,7 @@ pub trait Worker {
     /// Called before the ready clients run.
     fn pass_started(&self) {}
 
-    /// Called after every ready client has run as far as it could.
+    /// Called after every ready client has run until it had to wait.
     fn pass_ended(&self) {}
 
     /// Waits on the worker's own thread until something may have woken a client, until [`waker`] is woken, or

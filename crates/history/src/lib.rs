@@ -11,6 +11,7 @@
 //! | `graph.rs`, `cycles.rs` | the graph of dependencies; its cycles |
 //! | `check.rs`, `anomaly.rs`, `explanation.rs` | finds, names and explains the anomalies |
 //! | `concurrency_window.rs` | commits that are visible before they are acknowledged, and stores known for it |
+//! | `tests.rs` | tests with known anomalies |
 
 mod anomaly;
 mod check;

@@ -56,10 +56,10 @@ pub(crate) trait Collector: Debug {
 pub(crate) type Commits<'a> = &'a dyn Fn() -> u64;
 
 /// An open collector, or an account for each metric that is missing without it.
-pub(crate) type Opened = Result<Box<dyn Collector>, Vec<Account>>;
+pub(crate) type OpenResult = Result<Box<dyn Collector>, Vec<Account>>;
 
 /// Opens a collector.
-pub(crate) type Open = fn(&Subject, &ProfilerOptions) -> Opened;
+pub(crate) type Open = fn(&Subject, &ProfilerOptions) -> OpenResult;
 
 /// All collectors, in the order in which they are opened. The collectors of one row own the same metrics, and
 /// only the first that works is opened: for a JVM, its own profiler measures processor time, because it names

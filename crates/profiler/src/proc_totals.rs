@@ -11,7 +11,7 @@
 //! - calls of the read and write families (not send and recv), and bytes written to disks on the process's
 //!   behalf.
 
-use super::collector::{Collector, Opened};
+use super::collector::{Collector, OpenResult};
 use super::profiler::ProfilerOptions;
 use super::subject::Subject;
 use std::collections::BTreeMap;
@@ -72,7 +72,7 @@ struct Totals {
 
 /// Opens the totals, of which any user may see some.
 #[allow(clippy::unnecessary_wraps, reason = "a collector may be refused; this one never is")]
-pub(crate) fn open(subject: &Subject, _: &ProfilerOptions) -> Opened {
+pub(crate) fn open(subject: &Subject, _: &ProfilerOptions) -> OpenResult {
     Ok(Box::new(Totals {
         process: subject.process,
         first: Counts::default(),

@@ -41,7 +41,7 @@ const READERS_MAX: u32 = 1 << 15;
 options! {
     /// The options of an `lmdb:` URL.
     #[derive(Debug)]
-    struct Given {
+    struct UrlOptions {
         durability: Durability as "os or data" = "data",
             "MDB_NOSYNC, or LMDB's default of two syncs for each commit";
         map_mib: u64 = 65_536 in 1..=16_777_216,
@@ -54,7 +54,7 @@ pub(crate) const LISTING: &Listing = &Listing {
     name: "lmdb",
     what: "LMDB in this process, a directory of two files",
     form: "lmdb:PATH?options, or lmdb?options for a temporary database that is removed",
-    options: Given::LISTING,
+    options: UrlOptions::LISTING,
 };
 
 /// LMDB as a key-value store, in its unnamed database.
@@ -72,7 +72,7 @@ struct Open {
 
 /// Opens the target that a `lmdb:` URL names, without touching its files.
 pub(crate) fn open(url: &Url) -> Result<LmdbTarget, Error> {
-    let Given { durability, map_mib } = Given::read(&url.given(LISTING)?)?;
+    let UrlOptions { durability, map_mib } = UrlOptions::read(&url.option_args(LISTING)?)?;
     let store = Lmdb {
         durability: honoured(durability)?,
         map_mib,
@@ -181,7 +181,7 @@ impl Open {
             let what = "mdb_env_get_flags failed, so nothing is known about its syncs";
             return (Durability::Os, what.to_owned());
         };
-        let said = format!("mdb_env_get_flags returns {flags:#x}:");
+        let reported_flags = format!("mdb_env_get_flags returns {flags:#x}:");
         let (durability, what) = if flags & EnvFlags::NO_SYNC.bits() != 0 {
             (Durability::Os, "MDB_NOSYNC is set, a commit syncs nothing")
         } else if flags & EnvFlags::NO_META_SYNC.bits() != 0 {
@@ -193,7 +193,7 @@ impl Open {
                         opened with O_DSYNC";
             (Durability::Data, what)
         };
-        (durability, format!("{said} {what}"))
+        (durability, format!("{reported_flags} {what}"))
     }
 }
 

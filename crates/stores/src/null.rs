@@ -26,7 +26,7 @@ pub const ROWS_MAX: u64 = 1_000;
 /// The maximum length of a returned text or bytes value.
 const BYTES_MAX: usize = 100;
 
-const FILLER: &str = "the null target answers this text to whoever asks for one, whatever was written before; keeps none..";
+const FILLER: &str = "the null target returns this text for every read of a text, whatever was written: it keeps none.....";
 
 /// The target that does nothing.
 #[derive(Clone, Copy, Debug, Default)]
@@ -38,7 +38,7 @@ pub struct Null {
 options! {
     /// The options of `null`.
     #[derive(Debug)]
-    struct Given {
+    struct UrlOptions {
         delay_ns: u64 = 0 in 0..=1_000_000_000,
             "how long each commit keeps its thread busy: a store of known cost";
     }
@@ -48,12 +48,12 @@ pub(crate) const LISTING: &Listing = &Listing {
     name: "null",
     what: "does nothing, at once: measures syncline itself",
     form: "null, or null?options",
-    options: Given::LISTING,
+    options: UrlOptions::LISTING,
 };
 
 /// Opens the target that a `null:` URL names.
 pub(crate) fn open(url: &Url) -> Result<Null, Error> {
-    let given = url.given(LISTING)?;
+    let given = url.option_args(LISTING)?;
     if url.path.as_ref().is_some_and(|path| !path.is_empty()) {
         return Err(Error::Malformed {
             url: url.text.clone(),
@@ -61,7 +61,7 @@ pub(crate) fn open(url: &Url) -> Result<Null, Error> {
             form: LISTING.form,
         });
     }
-    Ok(Null { delay_ns: Given::read(&given)?.delay_ns })
+    Ok(Null { delay_ns: UrlOptions::read(&given)?.delay_ns })
 }
 
 impl Target for Null {

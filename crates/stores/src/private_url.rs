@@ -61,7 +61,7 @@ fn parse(product: Product, url: &str) -> Result<LaunchSpec, Error> {
         options: OPTIONS,
     };
     let url = Url { pairs: own, ..url };
-    let given = url.given(&listing)?;
+    let given = url.option_args(&listing)?;
     let durability = given.word("durability", &Durability::ALL, Durability::word)?;
     Ok(LaunchSpec {
         durability: durability.unwrap_or(Durability::Data),

@@ -327,10 +327,10 @@ fn an_encrypted_server_conforms_and_is_verified_by_its_certificate() {
     let outcome = conforms(|| open(&url));
     assert!(outcome.findings.is_empty(), "{outcome}");
     let other = Certificates::new();
-    let stranger = other.root().display().to_string();
+    let other_root = other.root().display().to_string();
     for (url, why) in [
         (
-            url.replace(&roots, &stranger),
+            url.replace(&roots, &other_root),
             "its certificate is not signed by the key of the trusted root",
         ),
         (url.replace("etcds:", "etcd:").replace(&format!("tls_roots={roots}"), "live=yes"), ""),

@@ -75,7 +75,7 @@ impl Client for KeysClient {
     fn draw(&mut self) -> usize {
         assert!(
             self.open.is_none(),
-            "the client is told how a transaction ended before it draws the next"
+            "the client learns how a transaction ended before it draws the next"
         );
         self.open = Some(self.first + self.tally.drawn);
         self.tally.drawn += 1;
@@ -105,7 +105,7 @@ impl Client for KeysClient {
     }
 
     fn ended(&mut self, _kind: usize, ending: Ending) {
-        let key = self.open.take().expect("the client is told once how a transaction ended");
+        let key = self.open.take().expect("the client learns once how a transaction ended");
         match ending {
             Ending::Committed => self.tally.committed.push(key),
             Ending::Undone => self.tally.undone.push(key),
@@ -116,7 +116,7 @@ impl Client for KeysClient {
     fn tally(self) -> Tally {
         assert!(
             self.open.is_none(),
-            "the client is told how every transaction ended before its tally is taken"
+            "the client learns how every transaction ended before its tally is taken"
         );
         self.tally
     }

@@ -102,8 +102,8 @@ pub struct Store {
     pub calls: Arc<CallLog>,
     /// How each commit ends.
     pub script: Arc<Script>,
-    /// The step that fails: "preflight", "counters", "create", "reported_settings", "worker", "connect", "load" or
-    /// "remove".
+    /// The step that fails: `preflight`, `counters`, `create`, `reported_settings`, `worker`, `connect`,
+    /// `load` or `remove`.
     pub broken: Option<&'static str>,
     /// The step that never ends: "load".
     pub hangs: Option<&'static str>,

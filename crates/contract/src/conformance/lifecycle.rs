@@ -139,7 +139,7 @@ pub(super) fn remove_and_create_again<T: Target>(fixture: &Fixture<'_, T>) -> Ve
 }
 
 /// The settings that a store reports are not empty.
-pub(super) fn evidence_is_given<T: Target>(fixture: &Fixture<'_, T>) -> Verdict {
+pub(super) fn settings_are_reported<T: Target>(fixture: &Fixture<'_, T>) -> Verdict {
     let reported = fixture.run(fixture.target.reported_settings())?;
     holds(!reported.product.is_empty(), || "its reported settings name no product".to_owned())?;
     holds(!reported.version.is_empty(), || "its reported settings name no version".to_owned())?;

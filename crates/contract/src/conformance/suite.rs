@@ -96,7 +96,7 @@ impl<T: Target, M: Fn() -> T> Suite<M> {
         let loads = (self.can.loads, "it has no bulk load");
         let keys = (self.can.keys_by_server, "it cannot generate keys");
         let scanning = (self.can.scans, "it cannot scan");
-        self.case("reported is given", &[], lifecycle::evidence_is_given);
+        self.case("settings are reported", &[], lifecycle::settings_are_reported);
         self.case("batches are loaded", &[rows, loads], lifecycle::loads);
         let given = "keys given by the store are distinct";
         self.case(given, &[rows, keys, scanning], lifecycle::given_keys_are_distinct);

@@ -23,6 +23,16 @@
 //!    is copied and unwound with unwind tables; the counts of a site are distributed over the stacks of its
 //!    copies, thread by thread. The distribution neither creates nor loses weight, and its possible error is
 //!    reported with it.
+//!
+//! | file | what it holds |
+//! |---|---|
+//! | `collector.rs`, `programs.rs`, `refusal.rs` | the collector; loading and attaching the programs; why the kernel refuses them |
+//! | `map_types.rs`, `tracepoint_layout.rs` | the types shared with the programs; the kernel's offsets |
+//! | `process_tree.rs`, `sampling_windows.rs`, `program_cost.rs` | the threads of the process tree; when events are sampled; the programs' own cost |
+//! | `counts.rs`, `profile_output.rs` | the counts that were read; their conversion to a profile |
+//! | `unwind_thread.rs`, `stack_copies.rs`, `weight_distribution.rs` | unwinding of copied stacks; the stacks of a key; weights distributed over stacks |
+//! | `clobbered_frame_pointer.rs` | a system call with any value in the frame pointer, for tests |
+//! | `tests/` | tests of the programs in the kernel |
 
 #[cfg(all(test, target_arch = "x86_64"))]
 mod clobbered_frame_pointer;

@@ -8,7 +8,7 @@ use super::profile_filler::ProfileFiller;
 use super::profiler_library::{self, Shared};
 use super::sample_weight;
 use super::syscall_detector::{self, SyscallDetector};
-use crate::collector::{Collector, Opened};
+use crate::collector::{Collector, OpenResult};
 use crate::profiler::ProfilerOptions;
 use crate::subject::{Runtime, Subject};
 use std::fs;
@@ -65,7 +65,7 @@ struct SampleCounts {
 impl AsyncProfiler {
     /// Attaches to the JVM and loads the profiler into it. A process that is not a JVM is not a subject of
     /// this collector.
-    pub(crate) fn open(subject: &Subject, options: &ProfilerOptions) -> Opened {
+    pub(crate) fn open(subject: &Subject, options: &ProfilerOptions) -> OpenResult {
         if subject.runtime != Runtime::Jvm {
             return Err(Vec::new());
         }

@@ -14,7 +14,7 @@ use super::jfr::{Chunk, Event, chunks};
 use super::jfr_frames::Writer;
 use super::profile_filler::{ProfileFiller, Weights};
 use super::profiler_library::Shared;
-use crate::collector::{Collector, Opened};
+use crate::collector::{Collector, OpenResult};
 use crate::profiler::ProfilerOptions;
 use crate::subject::{Runtime, Subject};
 use std::fs;
@@ -70,7 +70,7 @@ struct RecordingContents {
 
 impl FlightRecorder {
     /// Attaches to a JVM for which no better collector was opened.
-    pub(crate) fn open(subject: &Subject, _options: &ProfilerOptions) -> Opened {
+    pub(crate) fn open(subject: &Subject, _options: &ProfilerOptions) -> OpenResult {
         let better = subject.taken.has(Metric::AllocatedBytes);
         if subject.runtime != Runtime::Jvm || better {
             return Err(Vec::new());

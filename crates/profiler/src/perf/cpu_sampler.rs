@@ -9,7 +9,7 @@ use super::refusal::{kernel_hidden, refusal};
 use super::sampler::{Fields, Sampler};
 use super::sampler_output::SamplerOutput;
 use super::stack_counts::Detail;
-use crate::collector::{Collector, Opened};
+use crate::collector::{Collector, OpenResult};
 use crate::profiler::ProfilerOptions;
 use crate::subject::Subject;
 use std::io;
@@ -36,7 +36,7 @@ struct Sampling {
 }
 
 /// Opens the best way to sample that this user may use.
-pub(crate) fn open(subject: &Subject, options: &ProfilerOptions) -> Opened {
+pub(crate) fn open(subject: &Subject, options: &ProfilerOptions) -> OpenResult {
     let source = Source::clock(options.samples_per_s);
     let mut last = None;
     for (reach, with_kernel) in WAYS {

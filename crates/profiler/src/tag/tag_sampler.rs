@@ -2,7 +2,7 @@
 
 use super::thread_timer::{Timer, install_signal_handler, thread_cpu_ns};
 use super::tick_counts::{PLACES, counts};
-use crate::collector::{Collector, Opened};
+use crate::collector::{Collector, OpenResult};
 use crate::profiler::ProfilerOptions;
 use crate::sampler_threads::SamplerThread;
 use crate::subject::Subject;
@@ -59,7 +59,7 @@ struct TimedThread {
 
 impl TagSampler {
     /// Only threads of this process have visible tags.
-    pub(crate) fn open(subject: &Subject, _options: &ProfilerOptions) -> Opened {
+    pub(crate) fn open(subject: &Subject, _options: &ProfilerOptions) -> OpenResult {
         if subject.process != Process::Own {
             // Not missing: other stores have no tags.
             return Err(Vec::new());
@@ -109,8 +109,8 @@ impl Collector for TagSampler {
 
     fn hand_over(self: Box<Self>, profile: &mut ProfileBuilder) {
         let TimedThreads { threads, without } = self.followed;
-        let are_told = threads.is_empty() && without > 0;
-        if !are_told && !threads.iter().any(TimedThread::was_in_a_store) {
+        let only_untimed = threads.is_empty() && without > 0;
+        if !only_untimed && !threads.iter().any(TimedThread::was_in_a_store) {
             // A store without tags: only the laboratory's own code around it enters modules.
             return;
         }

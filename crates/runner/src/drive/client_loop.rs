@@ -99,7 +99,7 @@ impl<T: Target> ClientContext<'_, T> {
     /// Records the times of the operations of one try.
     #[inline(never)]
     fn record_operations(&self, connection: &mut Connection<T::Session>) {
-        connection.requests.settle(&mut connection.session);
+        connection.requests.complete_times(&mut connection.session);
         self.stats.borrow_mut().operations(connection.requests.times());
     }
 

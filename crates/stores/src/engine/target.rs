@@ -48,7 +48,7 @@ pub(crate) enum OpenedEngine {
 
 /// Opens the target that an `engine:` URL names, without touching the disk.
 pub(crate) fn open(url: &Url) -> Result<OpenedEngine, Error> {
-    let settings = Settings::parse(&url.given(LISTING)?)?;
+    let settings = Settings::parse(&url.option_args(LISTING)?)?;
     if settings.is_transient {
         if url.path.is_some() {
             return Err(Error::Malformed {

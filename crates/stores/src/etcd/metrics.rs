@@ -115,7 +115,10 @@ impl Metrics {
 }
 
 /// Takes one observation.
-pub(super) fn observed(gateway: &Gateway, met: &ServerInfo) -> io::Result<StoreObservation> {
+pub(super) fn observed(
+    gateway: &Gateway,
+    server_info: &ServerInfo,
+) -> io::Result<StoreObservation> {
     let metrics = Metrics::ask(gateway)?;
     let status = gateway.ask("/v3/maintenance/status", &json!({}))?;
     let members = gateway.ask("/v3/cluster/member/list", &json!({}));
@@ -123,9 +126,9 @@ pub(super) fn observed(gateway: &Gateway, met: &ServerInfo) -> io::Result<StoreO
     let settings = settings(&status);
     Ok(StoreObservation {
         product: "etcd".to_owned(),
-        version: met.version.clone(),
-        log_location: met.log_location.clone(),
-        process: met.process,
+        version: server_info.version.clone(),
+        log_location: server_info.log_location.clone(),
+        process: server_info.process,
         unseen_syncs: None,
         counters: metrics.counters(),
         own_commits: 0,

@@ -32,7 +32,7 @@ pub(super) fn of(target: &Jdbc, plan: &Plan, clients: usize) -> DryRunPlan {
     };
     match &target.place {
         DatabaseLocation::Directory { directory, embedded, durability, .. } => {
-            dry_run.makes = (embedded.made)(*durability);
+            dry_run.makes = (embedded.creation_statements)(*durability);
             let after = (embedded.after_commit)(*durability);
             dry_run.transactions.extend(after.map(str::to_owned));
             let place = directory.path().display();

@@ -112,13 +112,13 @@ fn in_directory(
     attributes: &str,
 ) -> Result<DatabaseLocation, Error> {
     let durability = settings.durability.unwrap_or(embedded.default);
-    if !embedded.words.contains(&durability) {
-        let can: Vec<_> = embedded.words.iter().map(|word| word.word()).collect();
+    if !embedded.durabilities.contains(&durability) {
+        let supported: Vec<_> = embedded.durabilities.iter().map(|word| word.word()).collect();
         return Err(refused(format!(
             "durability={}: an embedded {} supports {}",
             durability.word(),
             product.name,
-            can.join(" and ")
+            supported.join(" and ")
         )));
     }
     let mut own = String::new();

@@ -76,7 +76,7 @@ pub(super) fn reported_durability(
     };
     let reported_durability = (target.product.reported_durability)(&mut DurabilityQuery {
         connection,
-        asked: target.asked(),
+        requested: target.requested_durability(),
         directory: directory.as_deref(),
         log: log.as_deref(),
         process,
@@ -107,7 +107,7 @@ pub(super) fn log_location(
 fn server_log(target: &Jdbc, connection: &mut Connection, process: Option<u32>) -> Option<PathBuf> {
     (target.product.log)(&mut DurabilityQuery {
         connection,
-        asked: None,
+        requested: None,
         directory: None,
         log: None,
         process,

@@ -41,9 +41,9 @@ pub struct Jdbc {
 #[derive(Debug, Default)]
 pub(super) struct State {
     /// True from the start of a `create` to the `remove` or `keep` that ended it.
-    pub(super) made: bool,
+    pub(super) is_created: bool,
     /// True from a `reopen` to the `remove` or `keep` that ended it.
-    pub(super) opened: bool,
+    pub(super) is_reopened: bool,
     /// The facts about a server, after the preflight check.
     server_info: Option<ServerInfo>,
 }
@@ -83,7 +83,7 @@ impl Jdbc {
     }
 
     /// The durability that an embedded database is created with.
-    pub(super) fn asked(&self) -> Option<Durability> {
+    pub(super) fn requested_durability(&self) -> Option<Durability> {
         match &self.place {
             DatabaseLocation::Directory { durability, .. } => Some(*durability),
             _ => None,
@@ -359,18 +359,18 @@ impl Target for Jdbc {
     }
 
     async fn create(&self, plan: &Plan) -> TargetResult<()> {
-        let again = self.state().made;
+        let again = self.state().is_created;
         if again {
             self.removed()?;
         }
         // A refused directory is unmanaged: its database is not opened, not even to be closed.
         self.claim()?;
-        self.state().made = true;
+        self.state().is_created = true;
         let made = self.make(plan);
         if made.is_err() {
             // The first error is the one to report; what was created is removed if possible.
             drop(self.removed());
-            self.state().made = false;
+            self.state().is_created = false;
         }
         made
     }
@@ -423,7 +423,7 @@ impl Target for Jdbc {
     }
 
     async fn remove(&self) -> TargetResult<()> {
-        if self.is_ours() {
+        if self.is_managed() {
             self.removed()?;
         }
         Ok(())
@@ -436,7 +436,7 @@ impl Drop for Jdbc {
     fn drop(&mut self) {
         let (made, opened) = {
             let state = self.state();
-            (state.made, state.opened)
+            (state.is_created, state.is_reopened)
         };
         // The error has no receiver here; a caller that needs it removes or keeps the database before.
         if made {

@@ -104,7 +104,7 @@ async fn replication(
     may_see_all: bool,
 ) -> TargetResult<Result<Vec<Setting>, String>> {
     if !may_see_all {
-        return Ok(Err("this user may not see the sessions of others (grant PROCESS)".to_owned()));
+        return Ok(Err("this user may not see other users' sessions (grant PROCESS)".to_owned()));
     }
     let rows = match connection.ask(REPLICAS).await? {
         Ok(rows) => rows,

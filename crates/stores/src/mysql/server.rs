@@ -195,7 +195,7 @@ async fn collation(connection: &mut Connection) -> TargetResult<&'static str> {
     Ok(found.unwrap_or("utf8mb4_bin"))
 }
 
-/// Describes the sessions of others, except those of our own runs and the server's threads: their
+/// Describes the other sessions, except those of our own runs and the server's threads: their
 /// number, and one of them. A session that is just ending, such as one of an earlier run, no longer
 /// exists at a later check.
 async fn others(connection: &mut Connection) -> TargetResult<Option<String>> {
@@ -213,7 +213,7 @@ async fn others(connection: &mut Connection) -> TargetResult<Option<String>> {
     Ok(stay.into_values().next().map(|one| format!("{count} {sessions}, one of {one}")))
 }
 
-/// The sessions of others by id, with their user and database. Users without the PROCESS right see only
+/// The other sessions by id, with their user and database. Users without the PROCESS right see only
 /// sessions under their own name.
 async fn other_sessions(connection: &mut Connection) -> TargetResult<BTreeMap<String, String>> {
     let text = "SELECT ID, CONCAT('user ', USER, ' in database ', COALESCE(DB, '-')) \

@@ -39,7 +39,7 @@ pub(super) struct Preflight {
     pub(super) tablespaces: Vec<LogLocation>,
 }
 
-/// Counts the sessions of others at work: in a transaction, active within the last ten seconds, or
+/// Counts the other sessions at work: in a transaction, active within the last ten seconds, or
 /// hidden from this role.
 const WORKING: &str = "SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend' \
      AND pid <> pg_backend_pid() AND split_part(application_name, ' ', 1) <> 'syncline' AND (state IS NULL OR state <> 'idle' \

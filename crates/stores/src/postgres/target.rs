@@ -118,7 +118,7 @@ impl Postgres {
     }
 
     /// The facts known about the server; runs the preflight check if that has not happened.
-    async fn known(&self) -> TargetResult<Preflight> {
+    async fn known_server(&self) -> TargetResult<Preflight> {
         if let Some(preflight) = self.preflight.lock().clone() {
             return Ok(preflight);
         }
@@ -129,7 +129,7 @@ impl Postgres {
 
     /// Updates the statistics of what was loaded since the last time.
     async fn analyze(&self, plan: &Plan) -> TargetResult<()> {
-        let preflight = self.known().await?;
+        let preflight = self.known_server().await?;
         let mut control = self.control().await?;
         for table in plan.tables() {
             let sql = Sql { dialect: &POSTGRES, schema: Some(self.schema.as_str()) };
@@ -205,11 +205,12 @@ impl Target for Postgres {
     }
 
     fn log_location(&self) -> LogLocation {
-        let unmet = || LogLocation::Nowhere("the server has not been contacted yet".to_owned());
+        let not_contacted =
+            || LogLocation::Nowhere("the server has not been contacted yet".to_owned());
         self.preflight
             .lock()
             .as_ref()
-            .map_or_else(unmet, |preflight| preflight.log_location.clone())
+            .map_or_else(not_contacted, |preflight| preflight.log_location.clone())
     }
 
     fn data_location(&self) -> LogLocation {
@@ -238,7 +239,7 @@ impl Target for Postgres {
     }
 
     async fn unfinished_wait(&self) -> TargetResult<Option<String>> {
-        if !self.known().await?.product.is_postgres {
+        if !self.known_server().await?.product.is_postgres {
             return Ok(None);
         }
         let processes = self.session_processes.lock().clone();
@@ -254,7 +255,7 @@ impl Target for Postgres {
     }
 
     async fn counters(&self) -> TargetResult<Vec<Counter>> {
-        let preflight = self.known().await?;
+        let preflight = self.known_server().await?;
         let mut control = self.control().await?;
         if preflight.product.is_postgres {
             // A session reports its counters when it ends, a moment after its client has gone: without
@@ -299,7 +300,7 @@ impl Target for Postgres {
     }
 
     async fn observe(&self) -> TargetResult<StoreObservation> {
-        let preflight = self.known().await?;
+        let preflight = self.known_server().await?;
         let kept = self.observing.lock().take();
         let mut control = match kept {
             Some(control) => control,
@@ -328,9 +329,9 @@ impl Target for Postgres {
         let mut control = self.control().await?;
         if plan.tables().is_empty() {
             // No tables are needed; an existing managed schema is to be removed, as after `create`.
-            let ours = schema::is_ours(&mut control, &self.schema).await?;
-            self.made.store(ours, Ordering::Release);
-            self.existed_before.store(ours, Ordering::Release);
+            let is_managed = schema::is_managed(&mut control, &self.schema).await?;
+            self.made.store(is_managed, Ordering::Release);
+            self.existed_before.store(is_managed, Ordering::Release);
             return Ok(true);
         }
         schema::reopen(&mut control, plan, &self.schema).await
@@ -346,7 +347,7 @@ impl Target for Postgres {
     }
 
     async fn reported_settings(&self) -> TargetResult<ReportedSettings> {
-        let preflight = self.known().await?;
+        let preflight = self.known_server().await?;
         reported_settings::read(&self.place, &preflight, &self.schema).await
     }
 

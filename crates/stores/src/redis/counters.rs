@@ -38,10 +38,10 @@ pub(super) fn of(connection: &mut Connection) -> io::Result<Vec<Counter>> {
 /// Takes one observation.
 pub(super) fn observed(
     connection: &mut Connection,
-    met: &ServerInfo,
+    server_info: &ServerInfo,
 ) -> io::Result<StoreObservation> {
     let info = Info::ask(connection, b"everything")?;
-    let mut settings = met.settings.clone();
+    let mut settings = server_info.settings.clone();
     for name in ["aof_pending_bio_fsync", "aof_last_write_status", "aof_rewrite_in_progress"] {
         if let Some(value) = info.get(name) {
             settings.push(setting(name, value));
@@ -52,10 +52,10 @@ pub(super) fn observed(
         number.is_some_and(|number| number.parse::<u32>().is_ok())
     });
     Ok(StoreObservation {
-        product: met.product.clone(),
-        version: met.version.clone(),
-        log_location: met.log_location.clone(),
-        process: met.process,
+        product: server_info.product.clone(),
+        version: server_info.version.clone(),
+        log_location: server_info.log_location.clone(),
+        process: server_info.process,
         unseen_syncs: None,
         counters: counters(&info),
         own_commits: 0,

@@ -21,7 +21,7 @@ pub(super) struct ServerInfo {
     pub(super) directory: Option<LogLocation>,
     pub(super) process: StoreProcess,
     pub(super) settings: Vec<Setting>,
-    /// The connections of others.
+    /// The connections of other clients.
     others: u64,
     /// How many more connections it accepts; `None` if not reported.
     pub(super) free: Option<usize>,
@@ -86,25 +86,25 @@ pub(super) fn ask(connection: &mut Connection, settings: &Settings) -> io::Resul
 }
 
 /// Refuses a server that others use, and one that does not provide the required durability.
-pub(super) fn refuse(met: &ServerInfo, settings: &Settings) -> io::Result<()> {
-    if met.others > 0 && !settings.live {
+pub(super) fn refuse(server_info: &ServerInfo, settings: &Settings) -> io::Result<()> {
+    if server_info.others > 0 && !settings.live {
         let what = format!(
             "{} of other clients, which a run would disturb and which would distort its results; {LIVE}",
-            counted(met.others, "open connection")
+            counted(server_info.others, "open connection")
         );
         return Err(io::Error::new(ErrorKind::InvalidInput, what));
     }
-    refuse_word(met, settings)
+    refuse_word(server_info, settings)
 }
 
 /// Refuses a server that does not provide the required durability.
-pub(super) fn refuse_word(met: &ServerInfo, settings: &Settings) -> io::Result<()> {
+pub(super) fn refuse_word(server_info: &ServerInfo, settings: &Settings) -> io::Result<()> {
     match settings.durability {
-        Some(word) if word != met.durability => {
+        Some(word) if word != server_info.durability => {
             let what = format!(
                 "the URL sets durability={}, but {}; this target does not change a server's settings",
                 word.word(),
-                met.evidence
+                server_info.evidence
             );
             Err(io::Error::new(ErrorKind::InvalidInput, what))
         }

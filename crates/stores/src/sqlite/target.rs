@@ -106,7 +106,7 @@ pub(crate) enum OpenedSqlite {
 
 /// Opens the target that a `sqlite:` URL names, without touching its files.
 pub(crate) fn open(url: &Url) -> Result<OpenedSqlite, Error> {
-    let settings = Settings::parse(&url.given(LISTING)?)?;
+    let settings = Settings::parse(&url.option_args(LISTING)?)?;
     let place = place(url)?;
     let store = Store { settings, place };
     Ok(match settings.client {

@@ -96,7 +96,7 @@ impl AccountFixture {
 
     /// The name of its database, from the statement that would drop it.
     pub(crate) fn database(&self) -> String {
-        let dry_run = self.target.dry_run(&self.plan, 1).expect("an dry_run");
+        let dry_run = self.target.dry_run(&self.plan, 1).expect("a dry-run plan");
         let name = dry_run.removes[0].split('`').nth(1);
         name.expect("a quoted name").to_owned()
     }

@@ -1,4 +1,4 @@
-//! A server with tables and sessions of others: the target changes nothing of theirs and leaves nothing
+//! A server with tables and sessions of other programs: the target changes none of them and leaves nothing
 //! of its own.
 
 use crate::account_fixture::{AccountFixture, now, plan};

@@ -12,7 +12,7 @@ use super::check::{Request, expected};
 use super::child_process::ChildProgram;
 use super::child_protocol::{Answer, Settings, Task};
 use super::live_fault::LiveFault;
-use super::power_cuts::{Drawn, cuts};
+use super::power_cuts::{LossSelection, cuts};
 use super::recovered_history::{RecoveredHistory, end_with, keys};
 use super::sentences::name;
 use super::test_store::{TestStore, ask, remove};
@@ -164,7 +164,8 @@ impl Crash<'_> {
         let (options, load) = (&*request.options, request.load);
         let loaded = self.test_store.load(prepared, options, "load", load, LiveFault::None)?;
         // Strict names only matter for durability, which `verify durability` tests.
-        let drawn = Drawn { images: 2 * request.images, seed: request.seed, tears: request.tears };
+        let drawn =
+            LossSelection { images: 2 * request.images, seed: request.seed, tears: request.tears };
         let recording = &loaded.recording;
         let mut cuts = cuts(recording, adapter.classify(), drawn);
         cuts.retain(|cut| !cut.strict);

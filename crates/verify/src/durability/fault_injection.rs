@@ -7,7 +7,7 @@ use super::crash_images::{Keep, Trial};
 use super::live_fault::LiveFault;
 use super::outcome::Class;
 use super::power_cuts::Cut;
-use super::test_store::{Loaded, TestStore};
+use super::test_store::{LoadResult, TestStore};
 use crate::error::Result;
 use crate::power::{Class as PathClass, Fault, Loss};
 use serde::{Deserialize, Serialize};
@@ -157,7 +157,7 @@ fn judge(
     test_store: &TestStore<'_>,
     options: &str,
     keep: Keep<'_>,
-    loaded: &Loaded,
+    loaded: &LoadResult,
     struck: &mut InjectedFault,
 ) -> Result<()> {
     let fault = format!("{} in the {}", struck.fault, struck.class.word());

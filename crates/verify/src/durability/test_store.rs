@@ -50,7 +50,7 @@ pub(super) struct TestStore<'g> {
 
 /// A loaded store after the power was cut.
 #[derive(Debug)]
-pub(super) struct Loaded {
+pub(super) struct LoadResult {
     pub(super) recording: Recording,
     pub(super) struck: InjectedFault,
     /// Why its clients stopped before the power was cut; empty if they did not. A full recording also cuts
@@ -95,7 +95,7 @@ impl TestStore<'_> {
     /// Why power losses cannot be simulated here; none if they can.
     pub(super) fn no_power(&self) -> Result<Option<String>> {
         fs::create_dir_all(&self.scratch).map_err(doing("make", &self.scratch))?;
-        Ok(Mount::tried(&self.scratch))
+        Ok(Mount::check_works(&self.scratch))
     }
 
     /// A new empty folder.
@@ -108,7 +108,7 @@ impl TestStore<'_> {
 
     /// Makes a store with its tables in `directory`, and shuts it down in an orderly way.
     pub(super) fn prepare(&self, directory: &Path, options: &str) -> Result<Settings> {
-        TestStore::copy(&self.made()?, directory)?;
+        TestStore::copy(&self.initial_state()?, directory)?;
         let mut running = self.adapter.start(directory, options)?;
         let mut helper = self.program.start()?;
         let url = running.url();
@@ -126,7 +126,7 @@ impl TestStore<'_> {
     }
 
     /// The initial state of every store, created on first use.
-    fn made(&self) -> Result<PathBuf> {
+    fn initial_state(&self) -> Result<PathBuf> {
         let path = self.scratch.join("made");
         if !path.exists() {
             self.adapter.make(&self.folder("made")?)?;
@@ -148,7 +148,7 @@ impl TestStore<'_> {
         name: &str,
         time: Duration,
         live_fault: LiveFault,
-    ) -> Result<Loaded> {
+    ) -> Result<LoadResult> {
         let folder = self.folder(name)?;
         let at = |name: &str| folder.join(name);
         for name in ["backing", "point", "base"] {
@@ -182,7 +182,7 @@ impl TestStore<'_> {
         helper.kill()?;
         self.check_not_stopped()?;
         let struck = mount.struck();
-        Ok(Loaded {
+        Ok(LoadResult {
             recording: mount.end()?,
             struck,
             stopped: stopped.unwrap_or_default(),

@@ -33,7 +33,7 @@ pub struct Load {
 
 /// The result of a load.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Loaded {
+pub struct LoadResult {
     /// The product that the target reports: "SQLite".
     pub product: String,
     /// The isolation that it reports.
@@ -49,7 +49,7 @@ pub fn load<T: Target>(
     load: Load,
     stop: &AtomicBool,
     begun: &dyn Fn(usize),
-) -> Result<Loaded> {
+) -> Result<LoadResult> {
     let lists = Lists::new();
     if let Some(why) = lists.plan.refusal(&target.capabilities()) {
         return Err(Error::cannot(format!("{}: {why}", target.name())));
@@ -61,7 +61,11 @@ pub fn load<T: Target>(
     let ended = append(target, &lists, &events, load, stop, begun);
     converted(block_on(&(), target.remove()))?;
     converted(ended)?;
-    Ok(Loaded { product: reported.product, claimed: reported.isolation, history: events.history() })
+    Ok(LoadResult {
+        product: reported.product,
+        claimed: reported.isolation,
+        history: events.history(),
+    })
 }
 
 /// Appends and reads on an existing target with all clients; returns the first failure.

@@ -7,7 +7,7 @@
 use super::builtin::Moves;
 use super::interpreter::{Run, State};
 use super::options::Program;
-use super::value::{Held, Scalar};
+use super::value::{Scalar, VariableValue};
 use super::variables::Values;
 use crate::distributions::{Stream, mixed};
 use std::sync::Arc;
@@ -49,7 +49,8 @@ impl ScriptClient {
             ("random_seed", seed as i64),
             ("scale", scale as i64),
         ];
-        let automatic = automatic.map(|(name, value)| (name, Held::Scalar(Scalar::Integer(value))));
+        let automatic =
+            automatic.map(|(name, value)| (name, VariableValue::Scalar(Scalar::Integer(value))));
         let given = program.given.iter();
         let given = given.map(|(name, value)| (name.as_str(), value.clone()));
         for (name, value) in automatic.into_iter().chain(given) {

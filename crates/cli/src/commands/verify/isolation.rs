@@ -15,7 +15,7 @@ use syncline_contract::{Isolation, Target};
 use syncline_record::prepare_folder;
 use syncline_stores::server::shown;
 use syncline_verify::durability::{self, ChildProgram, Request};
-use syncline_verify::isolation::{self, History, Loaded, TransactionStatus, elle};
+use syncline_verify::isolation::{self, History, LoadResult, TransactionStatus, elle};
 
 /// Verifies the isolation of a target's transactions, or checks a history.
 pub(super) fn isolation<S: TargetRegistry>(args: &IsolationArgs, registry: &S) -> Outcome {
@@ -166,8 +166,8 @@ fn schedules<S: TargetRegistry>(url: &str, registry: &S) -> Result<Vec<isolation
 }
 
 /// A history without further information.
-fn from_elsewhere(history: History) -> Loaded {
-    Loaded { product: String::new(), claimed: Isolation::NoneClaimed, history }
+fn from_elsewhere(history: History) -> LoadResult {
+    LoadResult { product: String::new(), claimed: Isolation::NoneClaimed, history }
 }
 
 /// Loads a target; returns its reported settings and the operations of its clients.
@@ -175,7 +175,7 @@ fn loaded<S: TargetRegistry>(
     args: &IsolationArgs,
     url: &str,
     registry: &S,
-) -> Result<Loaded, CannotRun> {
+) -> Result<LoadResult, CannotRun> {
     let target = registry.open(url)?;
     let load =
         isolation::Load { transactions: args.transactions, clients: args.clients, seed: args.seed };

@@ -1,6 +1,8 @@
 //! A witness on loopback, and disks that lose power.
 
-use crate::disk::{Cut, Finding, Limit, Method, Plan, Subject, Witness, WitnessClient, Written};
+use crate::disk::{
+    Cut, Finding, Limit, Method, Plan, Subject, Witness, WitnessClient, WriteResult,
+};
 use crate::disk::{check, write};
 use std::net::SocketAddr;
 use std::path::Path;
@@ -82,7 +84,7 @@ impl Harness {
     }
 
     /// Writes up to the plan's limit.
-    pub(super) fn written<D: Disk>(&self, disk: &D, plan: &Plan) -> Written {
+    pub(super) fn written<D: Disk>(&self, disk: &D, plan: &Plan) -> WriteResult {
         let stop = AtomicBool::new(false);
         write(disk, plan, &mut self.caller(), &stop, &|_| {}).unwrap()
     }
