@@ -161,6 +161,7 @@ impl Rows {
     }
 
     /// Row `index`; panics beyond the end.
+    #[inline]
     pub fn row(&self, index: usize) -> Row<'_> {
         let start = index * self.width;
         Row { cells: &self.cells[start..start + self.width], text: &self.text, bytes: &self.bytes }

@@ -178,7 +178,7 @@ impl Store {
         vec![
             Counter::read(Meaning::Commits, "commits", commits + observations, "the script"),
             Counter::read(Meaning::LogSyncs, "syncs", commits / 2, "the script"),
-            Counter::unavailable(Meaning::SyncTime, "time", "nobody times it", "the script"),
+            Counter::unavailable(Meaning::SyncTime, "time", "it is not timed", "the script"),
         ]
     }
 
@@ -290,7 +290,7 @@ impl Connection {
                 let failure = Failure::new(FailureKind::Connection, "the line went dead");
                 return Err(Stop::Unknown(Box::new(failure)));
             }
-            Answer::Panics => panic!("the store fell over at key {key}"),
+            Answer::Panics => panic!("the store panicked at key {key}"),
         }
         self.commit_key();
         self.tries.remove(&key);
@@ -382,7 +382,7 @@ impl Target for Store {
     }
 
     async fn unfinished_wait(&self) -> TargetResult<Option<String>> {
-        Ok(self.hangs.map(|step| format!("a {step} waits for ever")))
+        Ok(self.hangs.map(|step| format!("a {step} waits forever")))
     }
 
     fn process(&self) -> StoreProcess {

@@ -109,7 +109,10 @@ fn the_next_verification_removes_what_a_killed_one_left_with_a_note() {
     let lives = std::fs::File::open(&locked).unwrap();
     lives.try_lock().unwrap();
     let result = small(folder.path(), "sqlite --dir . --keep kept");
-    assert!(result.err.contains("removed ./syncline-verify-4200001, which"), "{result:?}");
+    assert!(
+        result.err.contains("removed ./syncline-verify-4200001, left by a killed verification"),
+        "{result:?}"
+    );
     assert!(!dead.exists() && locked.exists() && named.exists());
     drop(lives);
 }

@@ -40,6 +40,7 @@ thread_local! {
 pub(crate) fn without_misses<R>(body: impl FnOnce() -> R) -> R {
     struct Restore(bool);
     impl Drop for Restore {
+        #[inline]
         fn drop(&mut self) {
             OFF.set(self.0);
         }

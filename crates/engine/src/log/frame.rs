@@ -208,6 +208,7 @@ impl Kind {
 }
 
 /// The header of a record with `bytes` bytes of content.
+#[inline]
 pub(super) fn record_header(kind: Kind, bytes: usize) -> [u8; RECORD_HEADER_BYTES] {
     let mut header = [0; RECORD_HEADER_BYTES];
     header[0..4].copy_from_slice(&(bytes as u32).to_le_bytes());

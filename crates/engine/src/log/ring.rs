@@ -201,6 +201,7 @@ impl Ring {
     }
 
     /// True if the record is published and its slot has not been reused since.
+    #[inline]
     pub(super) fn is_published(&self, csn: Csn) -> bool {
         self.slot(csn).published.load(Ordering::Acquire) == csn.0
     }

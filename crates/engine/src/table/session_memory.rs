@@ -63,6 +63,7 @@ impl Memory {
     }
 
     /// Prepares for the next transaction.
+    #[inline]
     pub(super) fn begin(&mut self) {
         if self.tables.len() > TABLES_MAX {
             self.tables.clear();

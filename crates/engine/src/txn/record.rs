@@ -81,6 +81,7 @@ pub(super) fn put_bytes_max(key_bytes: usize, value_bytes: usize) -> usize {
 }
 
 /// The bytes of a put of such a row in a record; without a value those of a delete.
+#[inline]
 pub(super) fn row_bytes(tree: TreeId, key_bytes: usize, value_bytes: Option<usize>) -> usize {
     let digits = |number: u64| (64 - (number | 1).leading_zeros() as usize).div_ceil(7);
     let value = value_bytes.map_or(0, |bytes| digits(bytes as u64) + bytes);

@@ -228,6 +228,7 @@ fn find_versions<D: Disk>(core: &Core<D>, txn: &mut Transaction, tree: u32, batc
 }
 
 /// Passes the batch's rows to the visitor, with the transaction's own rows up to its end.
+#[inline]
 fn visit_batch<D: Disk>(
     core: &Core<D>,
     txn: &mut Transaction,
@@ -354,6 +355,7 @@ impl Progress<'_> {
     }
 
     /// The next of the transaction's own writes in the range.
+    #[inline]
     fn next_own(&self, txn: &Transaction) -> Option<u32> {
         let at = match self.scan.direction {
             Direction::Ascending => self.own.clone().next(),

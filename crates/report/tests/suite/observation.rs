@@ -202,7 +202,7 @@ fn a_shared_or_withheld_observation_has_no_names() {
     observed.last.log_location = LogLocation::Nowhere(why.to_owned());
     observed.device = Err(why.to_owned());
     let flushes = from_observation(&observed, &given(None)).body.flushes_per_s;
-    assert!(flushes.source.contains("directory of the log is not known"), "{flushes:?}");
+    assert!(flushes.source.contains("directory of the log is unknown"), "{flushes:?}");
     let mut given = given(Some("Store A"));
     given.sync_line = SyncLine::unknown(None, why);
     let withheld = Record::from(from_observation(&observed, &given)).to_value().to_string();

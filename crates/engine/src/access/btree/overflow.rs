@@ -48,6 +48,7 @@ impl OverflowPointer {
     }
 
     /// The overflow pointer in a leaf's value; none if it is of another length.
+    #[inline]
     pub(crate) fn from_value(value: &[u8]) -> Option<OverflowPointer> {
         (value.len() == STUB_BYTES)
             .then(|| OverflowPointer { bytes: u64_at(value, 0), first: PageId(u64_at(value, 8)) })

@@ -73,6 +73,7 @@ impl Tree {
 
     /// True once [`Tree::drop_pages`] has begun: from then on every access is a miss of the root. Check this
     /// after a miss, before loading.
+    #[inline]
     pub(crate) fn is_dropped(&self) -> bool {
         self.is_dropped.load(Ordering::Acquire)
     }

@@ -135,6 +135,7 @@ pub(crate) fn after_prefix(prefix: &mut Vec<u8>) -> bool {
 }
 
 /// Refuses a key that is too long.
+#[inline]
 pub(crate) fn check_length(object: &str, bytes: usize, bytes_max: usize) -> Result<()> {
     if bytes <= bytes_max {
         return Ok(());
