@@ -37,7 +37,7 @@ impl KeyValue for MyStore {
             version: env!("CARGO_PKG_VERSION").to_owned(),
             durability: Durability::Data,
             durability_evidence: "each commit calls fdatasync on its log".to_owned(),
-            log_place: LogLocation::Directory(".".into()),
+            log_location: LogLocation::Directory(".".into()),
         }
     }
 

@@ -9,6 +9,13 @@
 //!     syncline_cli::main_with("mine", my_store())
 //! }
 //! ```
+//!
+//! | file | what it holds |
+//! |---|---|
+//! | `main.rs`, `program.rs` | the program; how it starts and ends |
+//! | `args/`, `commands/` | the command line; the commands |
+//! | `registry.rs`, `private_servers.rs` | the targets that a command can open; the private servers that it started |
+//! | `interrupt.rs`, `secrets.rs`, `recording_mount.rs` | Ctrl-C and SIGTERM; passwords on the command line; refuses the file system of `verify durability` |
 
 mod args;
 mod commands;

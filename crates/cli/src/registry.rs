@@ -30,8 +30,8 @@ pub(crate) trait TargetRegistry: Sync {
         // Ctrl-C must work at once while a server does not answer.
         interrupt::stop_flag();
         let target = self.open(url)?;
-        syncline_runner::ask(target.meet())?;
-        if let LogLocation::Directory(directory) = target.log_place() {
+        syncline_runner::ask(target.preflight())?;
+        if let LogLocation::Directory(directory) = target.log_location() {
             recording_mount::refuse_recording_mount(&directory)?;
         }
         Ok(target)
@@ -111,10 +111,10 @@ impl<T: Target> Target for EitherTarget<'_, T> {
         }
     }
 
-    async fn meet(&self) -> TargetResult<()> {
+    async fn preflight(&self) -> TargetResult<()> {
         match self {
-            EitherTarget::Own(target) => target.meet().await,
-            EitherTarget::BuiltIn(target) => target.meet().await,
+            EitherTarget::Own(target) => target.preflight().await,
+            EitherTarget::BuiltIn(target) => target.preflight().await,
         }
     }
 
@@ -125,24 +125,24 @@ impl<T: Target> Target for EitherTarget<'_, T> {
         }
     }
 
-    fn log_place(&self) -> LogLocation {
+    fn log_location(&self) -> LogLocation {
         match self {
-            EitherTarget::Own(target) => target.log_place(),
-            EitherTarget::BuiltIn(target) => target.log_place(),
+            EitherTarget::Own(target) => target.log_location(),
+            EitherTarget::BuiltIn(target) => target.log_location(),
         }
     }
 
-    fn data_place(&self) -> LogLocation {
+    fn data_location(&self) -> LogLocation {
         match self {
-            EitherTarget::Own(target) => target.data_place(),
-            EitherTarget::BuiltIn(target) => target.data_place(),
+            EitherTarget::Own(target) => target.data_location(),
+            EitherTarget::BuiltIn(target) => target.data_location(),
         }
     }
 
-    fn further_places(&self) -> Vec<LogLocation> {
+    fn other_locations(&self) -> Vec<LogLocation> {
         match self {
-            EitherTarget::Own(target) => target.further_places(),
-            EitherTarget::BuiltIn(target) => target.further_places(),
+            EitherTarget::Own(target) => target.other_locations(),
+            EitherTarget::BuiltIn(target) => target.other_locations(),
         }
     }
 
@@ -160,10 +160,10 @@ impl<T: Target> Target for EitherTarget<'_, T> {
         }
     }
 
-    fn takes_no_writes(&self) -> Option<String> {
+    fn read_only_reason(&self) -> Option<String> {
         match self {
-            EitherTarget::Own(target) => target.takes_no_writes(),
-            EitherTarget::BuiltIn(target) => target.takes_no_writes(),
+            EitherTarget::Own(target) => target.read_only_reason(),
+            EitherTarget::BuiltIn(target) => target.read_only_reason(),
         }
     }
 
@@ -223,10 +223,10 @@ impl<T: Target> Target for EitherTarget<'_, T> {
         }
     }
 
-    fn intent(&self, plan: &Plan, clients: usize) -> TargetResult<DryRunPlan> {
+    fn dry_run(&self, plan: &Plan, clients: usize) -> TargetResult<DryRunPlan> {
         match self {
-            EitherTarget::Own(target) => target.intent(plan, clients),
-            EitherTarget::BuiltIn(target) => target.intent(plan, clients),
+            EitherTarget::Own(target) => target.dry_run(plan, clients),
+            EitherTarget::BuiltIn(target) => target.dry_run(plan, clients),
         }
     }
 
@@ -279,10 +279,10 @@ impl<T: Target> Target for EitherTarget<'_, T> {
         }
     }
 
-    async fn evidence(&self) -> TargetResult<ReportedSettings> {
+    async fn reported_settings(&self) -> TargetResult<ReportedSettings> {
         match self {
-            EitherTarget::Own(target) => target.evidence().await,
-            EitherTarget::BuiltIn(target) => target.evidence().await,
+            EitherTarget::Own(target) => target.reported_settings().await,
+            EitherTarget::BuiltIn(target) => target.reported_settings().await,
         }
     }
 
@@ -330,10 +330,10 @@ impl<A: Worker, B: Worker> Worker for EitherPart<A, B> {
 }
 
 impl<A: Session, B: Session> Session for EitherPart<A, B> {
-    fn begin(&mut self, shape: AccessPattern) {
+    fn begin(&mut self, pattern: AccessPattern) {
         match self {
-            EitherPart::Own(session) => session.begin(shape),
-            EitherPart::BuiltIn(session) => session.begin(shape),
+            EitherPart::Own(session) => session.begin(pattern),
+            EitherPart::BuiltIn(session) => session.begin(pattern),
         }
     }
 

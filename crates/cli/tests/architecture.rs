@@ -81,7 +81,7 @@ const UNSAFE: &[&str] = &[
     "crates/host/src/perf_event.rs",
     "crates/host/src/perf_ring_buffer.rs",
     "crates/host/src/proc/context_switches.rs",
-    "crates/profiler/src/bpf/foreign_frame_pointer.rs",
+    "crates/profiler/src/bpf/clobbered_frame_pointer.rs",
     "crates/profiler/src/tag/thread_timer.rs",
     "crates/runner/src/drive/executor/prefetch.rs",
     "crates/runner/src/drive/executor/pinned_futures.rs",
@@ -269,8 +269,8 @@ fn wrappers_of_targets_forward_every_method() {
         ("crates/cli/src/registry.rs", "impl<T: Target> Target for EitherTarget"),
         ("crates/stores/src/any_target.rs", "impl Target for AnyTarget"),
     ] {
-        let handed_on = functions(path, begins);
-        let missing: Vec<_> = asked.difference(&handed_on).collect();
+        let forwarded = functions(path, begins);
+        let missing: Vec<_> = asked.difference(&forwarded).collect();
         assert!(missing.is_empty(), "{path} does not forward {missing:?}");
     }
 }

@@ -29,7 +29,7 @@ pub trait Laboratory {
     fn stop_flag(&self) -> &'static AtomicBool;
 
     /// The inputs for the record of one run on a target, without a map and a sync line.
-    fn record_inputs(&self, url: &str, log_place: &LogLocation) -> RunInputs;
+    fn record_inputs(&self, url: &str, log_location: &LogLocation) -> RunInputs;
 
     /// Prints the errors of a run's record, and returns the verdict for the exit code.
     fn report_verdict(&self, record: &RunRecord) -> Verdict;

@@ -35,6 +35,7 @@
 //! | `sysbench_test.rs` | its tests and commands by name |
 //! | `sysbench_watch.rs` | counts of every event, and the progress lines |
 //! | `sysbench_report.rs` | sysbench's lines at the end |
+//! | `sysbench_flags_tests.rs`, `ycsb_properties_tests.rs` | tests of both translations |
 
 mod clients;
 mod command;

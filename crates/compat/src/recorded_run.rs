@@ -46,7 +46,7 @@ pub(crate) fn run<L: Laboratory>(
     listener: Option<&dyn TransactionListener>,
 ) -> Result<CompatRun, CannotRun> {
     syncline_record::prepare_folder(recording.runs)?;
-    let directory = match target.log_place() {
+    let directory = match target.log_location() {
         LogLocation::Directory(directory) => Some(directory.display().to_string()),
         LogLocation::Nowhere(_) => None,
     };
@@ -57,13 +57,13 @@ pub(crate) fn run<L: Laboratory>(
             directory,
             "not measured: this command does not measure the sync line",
         ),
-        ..laboratory.record_inputs(url, &target.log_place())
+        ..laboratory.record_inputs(url, &target.log_location())
     };
     let record_listener = RecordListener { inputs, runs, also, written: RefCell::default() };
     let stop = laboratory.stop_flag();
     let result = target.run(workload, plan, stop, &record_listener, listener);
     let result = result.map_err(CannotRun::from);
-    let Written { writer, broken } = record_listener.written.into_inner();
+    let WrittenRecord { writer, broken } = record_listener.written.into_inner();
     let result = match result {
         Ok(result) => result,
         Err(why) => {
@@ -151,7 +151,7 @@ pub(crate) fn json(record: &RunRecord) -> String {
 }
 
 #[derive(Default)]
-struct Written {
+struct WrittenRecord {
     writer: Option<Writer>,
     broken: Option<String>,
 }
@@ -161,7 +161,7 @@ struct RecordListener<'a> {
     inputs: RunInputs,
     runs: &'a Path,
     also: &'a dyn Observer,
-    written: RefCell<Written>,
+    written: RefCell<WrittenRecord>,
 }
 
 impl RecordListener<'_> {

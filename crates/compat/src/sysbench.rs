@@ -195,8 +195,8 @@ fn prepare<L: Laboratory>(flags: &Flags, url: &str, target: &L::Target, laborato
 /// Prints what `cleanup` would remove.
 fn cleanup_unmade<T: Target>(flags: &Flags, target: &T) -> Outcome {
     let workload = workload(flags, true)?;
-    let intent = target.intent(workload.plan(), 1)?;
-    let mut lines = intent.removes;
+    let dry_run = target.dry_run(workload.plan(), 1)?;
+    let mut lines = dry_run.removes;
     if lines.is_empty() {
         lines = vec![format!("the data of {}, if a run of syncline created it", target.name())];
     }

@@ -41,7 +41,7 @@ impl MeterArgs {
     /// The profiler's options; none if the run is not profiled.
     pub fn options(&self) -> Option<ProfilerOptions> {
         self.meter.then(|| ProfilerOptions {
-            looks_per_s: u32::try_from(self.sampling_hz).unwrap_or(u32::MAX),
+            samples_per_s: u32::try_from(self.sampling_hz).unwrap_or(u32::MAX),
         })
     }
 

@@ -123,7 +123,7 @@ pub struct Counter {
     /// The unit of the value.
     pub unit: CounterUnit,
     /// How it was read: the statement, call or file.
-    pub said_by: String,
+    pub source: String,
 }
 
 impl Counter {
@@ -132,14 +132,14 @@ impl Counter {
         meaning: Meaning,
         name: impl Into<String>,
         value: u64,
-        said_by: impl Into<String>,
+        source: impl Into<String>,
     ) -> Counter {
         Counter {
             meaning,
             name: name.into(),
             value: Ok(value),
             unit: meaning.unit(),
-            said_by: said_by.into(),
+            source: source.into(),
         }
     }
 
@@ -148,14 +148,14 @@ impl Counter {
         meaning: Meaning,
         name: impl Into<String>,
         why: impl Into<String>,
-        said_by: impl Into<String>,
+        source: impl Into<String>,
     ) -> Counter {
         Counter {
             meaning,
             name: name.into(),
             value: Err(why.into()),
             unit: meaning.unit(),
-            said_by: said_by.into(),
+            source: source.into(),
         }
     }
 

@@ -2,8 +2,8 @@
 //!
 //! `Write<(Int, Text)>` takes `(i64, &str)`; `Read<Int, (Int, Text)>` takes `i64` and returns `(i64, &str)`.
 //! The plan checks markers against the schema once, when it is made, so a wrong type is detected at start-up
-//! and never during a run. If the number of columns depends on options, [`Many`] stands for any number of
-//! fields of one type.
+//! and never during a run. If the number of columns depends on options, [`Many`] takes any number of fields
+//! of one type.
 
 use crate::rows::Row;
 use crate::value::{Decimal, Kind, Value};

@@ -12,7 +12,7 @@ pub const TIME_CLASSES: usize = 40;
 pub struct Internal {
     /// The work: "read", "flush".
     pub name: &'static str,
-    /// Number of timed executions by duration; each stands for `one_in` executions.
+    /// Number of timed executions by duration; each represents `one_in` executions.
     pub classes: [u64; TIME_CLASSES],
     /// Sum of the timed durations, in nanoseconds.
     pub sum_ns: u64,

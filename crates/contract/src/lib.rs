@@ -12,6 +12,19 @@
 //!
 //! This crate knows no store, workload, thread or terminal. [`conformance`] is the suite that every target
 //! must pass.
+//!
+//! | file | what it holds |
+//! |---|---|
+//! | `workload.rs`, `plan.rs`, `operation.rs` | workloads and clients; a plan; its operations as data |
+//! | `schema.rs`, `value.rs`, `fields.rs`, `rows.rs` | tables and columns; values; typed rows; answers |
+//! | `transaction.rs`, `session.rs`, `outcome.rs`, `pause.rs` | the workload's view of a session; a session; how a transaction ends; a pause inside one |
+//! | `target.rs`, `capabilities.rs`, `protocol.rs` | a store under test; its abilities; how user statements reach a server |
+//! | `dry_run_plan.rs`, `user_view.rs`, `observation.rs` | what a target would do; what a user's session sees; one observation of a running store |
+//! | `counter.rs`, `internal.rs`, `commit_path.rs` | a store's own counters; its internal counts and times; the steps of a commit |
+//! | `options.rs`, `option_table.rs`, `named_file.rs`, `percent_encoding.rs` | options as given; the macros that declare them; files that users name; encoding in URLs |
+//! | `key_value/` | the adapter for stores of keys and values |
+//! | `conformance/` | the suite that every target must pass |
+//! | `queue.rs` | a queue in reused memory |
 
 #![allow(
     async_fn_in_trait,

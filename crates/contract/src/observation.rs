@@ -11,7 +11,7 @@ pub struct StoreObservation {
     /// Its version.
     pub version: String,
     /// Where its log goes.
-    pub log_place: LogLocation,
+    pub log_location: LogLocation,
     /// The store's process, if it is on this machine.
     pub process: StoreProcess,
     /// As [`Target::unseen_syncs`](crate::Target::unseen_syncs).

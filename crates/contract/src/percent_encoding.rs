@@ -1,4 +1,4 @@
-//! Percent encoding in the URLs of targets: `%26` and the like stand for the character of that code.
+//! Percent encoding in the URLs of targets: `%26` and the like encode the character of that code.
 
 /// Encodes a path or a value for a URL: percent codes replace the characters that separate parts of a URL.
 pub fn encoded(value: &str) -> String {

@@ -337,7 +337,7 @@ impl Plan {
                 parameters.extend(sets.iter().map(|(column, _)| self.of_column(*table, *column)));
                 parameters
             }
-            // Every kind fits, so one stands for all.
+            // Every kind fits; `Int` is an arbitrary choice.
             Action::Statement { parameters, .. } => vec![(Kind::Int, true); *parameters],
         }
     }

@@ -27,7 +27,7 @@ pub trait Worker {
     /// Called before the ready clients run.
     fn pass_started(&self) {}
 
-    /// Called after every ready client has run as far as it could.
+    /// Called after every ready client has run until it had to wait.
     fn pass_ended(&self) {}
 
     /// Waits on the worker's own thread until something may have woken a client, until [`waker`] is woken, or
@@ -73,7 +73,7 @@ pub struct Setting {
     /// Its value, as the store prints it.
     pub value: String,
     /// How it was read back: the statement, call or file.
-    pub said_by: String,
+    pub source: String,
 }
 
 /// The settings of a store, read back from it and not assumed.
@@ -143,26 +143,26 @@ pub trait Target: Sync {
     /// server and determines its version, log directory, process, free connections and other users. It
     /// refuses a run that could do harm or whose settings cannot be honoured, and for an embedded store a
     /// place whose contents [`Target::create`] would refuse. For a store in another process,
-    /// [`Target::capabilities`], [`Target::log_place`] and [`Target::process`] are valid only afterwards.
-    async fn meet(&self) -> TargetResult<()> {
+    /// [`Target::capabilities`], [`Target::log_location`] and [`Target::process`] are valid only afterwards.
+    async fn preflight(&self) -> TargetResult<()> {
         Ok(())
     }
 
-    /// Its abilities as opened, after [`Target::meet`].
+    /// Its abilities as opened, after [`Target::preflight`].
     fn capabilities(&self) -> Capabilities;
 
     /// Where its log goes.
-    fn log_place(&self) -> LogLocation;
+    fn log_location(&self) -> LogLocation;
 
     /// Where its data goes, if not where the log goes. A local store must not fill either file system. Valid
-    /// after [`Target::meet`].
-    fn data_place(&self) -> LogLocation {
-        self.log_place()
+    /// after [`Target::preflight`].
+    fn data_location(&self) -> LogLocation {
+        self.log_location()
     }
 
     /// Further directories that a run is known to write to: tablespaces, a second log. Valid after
-    /// [`Target::meet`].
-    fn further_places(&self) -> Vec<LogLocation> {
+    /// [`Target::preflight`].
+    fn other_locations(&self) -> Vec<LogLocation> {
         Vec::new()
     }
 
@@ -173,8 +173,8 @@ pub trait Target: Sync {
     }
 
     /// Why it accepts no writes, as a sentence: it is a replica, or its sessions are read-only. None if it
-    /// accepts them, or if that is unknown. Valid after [`Target::meet`].
-    fn takes_no_writes(&self) -> Option<String> {
+    /// accepts them, or if that is unknown. Valid after [`Target::preflight`].
+    fn read_only_reason(&self) -> Option<String> {
         None
     }
 
@@ -185,7 +185,7 @@ pub trait Target: Sync {
     }
 
     /// The segments in which its log grows; none if it does not grow in segments, or if that is unknown.
-    /// Valid after [`Target::meet`].
+    /// Valid after [`Target::preflight`].
     fn log_segments(&self) -> Option<LogSegments> {
         None
     }
@@ -203,7 +203,7 @@ pub trait Target: Sync {
     }
 
     /// Why its syncs do not appear as sync system calls of its process: it writes its log to files opened
-    /// with `O_DSYNC` or `O_SYNC`. None if it syncs by system calls. Valid after [`Target::meet`].
+    /// with `O_DSYNC` or `O_SYNC`. None if it syncs by system calls. Valid after [`Target::preflight`].
     fn unseen_syncs(&self) -> Option<&'static str> {
         None
     }
@@ -232,8 +232,8 @@ pub trait Target: Sync {
     }
 
     /// What it would do for this plan and number of clients. Touches nothing, so it also works before
-    /// [`Target::meet`].
-    fn intent(&self, _plan: &Plan, _clients: usize) -> TargetResult<DryRunPlan> {
+    /// [`Target::preflight`].
+    fn dry_run(&self, _plan: &Plan, _clients: usize) -> TargetResult<DryRunPlan> {
         Ok(DryRunPlan::default())
     }
 
@@ -285,7 +285,7 @@ pub trait Target: Sync {
     }
 
     /// The settings that it reports, after [`Target::create`].
-    async fn evidence(&self) -> TargetResult<ReportedSettings>;
+    async fn reported_settings(&self) -> TargetResult<ReportedSettings>;
 
     /// Makes a worker's state, on that worker's thread.
     fn worker(&self) -> TargetResult<Self::Worker>;

@@ -56,7 +56,7 @@ impl RequestTracker {
     /// them ([`Session::answered_writes`]). A read that was sent after such a write counts from the write's
     /// answer, not from its request.
     #[inline]
-    pub fn settle<S: Session>(&mut self, session: &mut S) {
+    pub fn complete_times<S: Session>(&mut self, session: &mut S) {
         let Some(times) = &mut self.timed else {
             return;
         };
@@ -75,7 +75,8 @@ impl RequestTracker {
     }
 
     /// The operations answered since the last [`RequestTracker::clear`], with nanoseconds from request to
-    /// answer. Includes a network store's writes as far as their times are known, once settled.
+    /// answer. Includes those writes of a network store whose times are known, after
+    /// [`RequestTracker::complete_times`].
     pub fn times(&self) -> &[(OperationId, Nanos)] {
         self.timed.as_deref().unwrap_or_default()
     }
@@ -333,7 +334,7 @@ mod tests {
             transaction.write(&insert, (2,)).unwrap();
             session.commit().await.unwrap();
         });
-        requests.settle(&mut session);
+        requests.complete_times(&mut session);
         let of = |id| {
             let times = requests.times().iter().filter(move |(operation, _)| *operation == id);
             times.map(|(_, time_ns)| *time_ns).collect::<Vec<_>>()
@@ -348,7 +349,7 @@ mod tests {
         let (mut near, mut requests) = (Far::default(), RequestTracker::new(true));
         let mut transaction = Transaction::new(&mut near, &mut requests);
         transaction.write(&insert, (1,)).unwrap();
-        requests.settle(&mut near);
+        requests.complete_times(&mut near);
         assert_eq!(requests.times().len(), 1);
     }
 }

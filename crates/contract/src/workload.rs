@@ -106,7 +106,7 @@ pub trait Client: Send {
     fn draw(&mut self) -> usize;
 
     /// The access pattern of the drawn transaction.
-    fn shape(&self, kind: usize) -> AccessPattern;
+    fn access_pattern(&self, kind: usize) -> AccessPattern;
 
     /// How long it waits around the drawn transaction.
     fn waits(&mut self, _kind: usize) -> Waits {
@@ -198,7 +198,7 @@ pub trait Workload: Sync {
 
     /// Reads the rows that an earlier run has left, for the check to compare with the rows after this run.
     /// Called after [`Workload::run_begins`] and before any client, only if rows were left.
-    async fn look_at_kept_rows<S: Session>(&self, _session: &mut S) -> Result<(), Stop> {
+    async fn read_kept_rows<S: Session>(&self, _session: &mut S) -> Result<(), Stop> {
         Ok(())
     }
 

@@ -9,7 +9,7 @@
 //! `txn`.
 
 use crate::error::Error;
-use crate::history::{Ending, History, Operation, Transaction};
+use crate::history::{History, Operation, Transaction, TransactionStatus};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, HashSet};
 use std::io::{BufRead, Read, Write};
@@ -103,22 +103,22 @@ impl Reading {
         let operations = operations(&event["value"])?;
         let ending = match event["type"].as_str() {
             Some("invoke") => return self.invoked(position, process, operations),
-            Some("ok") => Ending::Committed,
-            Some("fail") => Ending::Failed,
-            Some("info") => Ending::Unknown,
+            Some("ok") => TransactionStatus::Committed,
+            Some("fail") => TransactionStatus::Failed,
+            Some("info") => TransactionStatus::Unknown,
             _ => return Err("its type is not one of invoke, ok, fail, info".to_owned()),
         };
         let invoked = self.open.remove(&process);
         let invoked = invoked.ok_or("a transaction ends that was never invoked")?;
         let transaction = &mut self.history.transactions[invoked];
         transaction.ending = ending;
-        if ending == Ending::Committed {
+        if ending == TransactionStatus::Committed {
             if !is_answer(&transaction.operations, &operations) {
                 return Err("its operations differ from those of its invocation".to_owned());
             }
             transaction.operations = operations;
         }
-        if ending != Ending::Unknown {
+        if ending != TransactionStatus::Unknown {
             transaction.completed = Some(position);
         }
         Ok(())
@@ -148,7 +148,7 @@ impl Reading {
             process,
             invoked: position,
             completed: None,
-            ending: Ending::Unknown,
+            ending: TransactionStatus::Unknown,
             operations,
         });
         Ok(())
@@ -192,9 +192,9 @@ pub fn write(history: &History, output: &mut impl Write) -> std::io::Result<()> 
     for (number, transaction) in history.transactions.iter().enumerate() {
         events.insert(transaction.invoked, ("invoke", number));
         let word = match transaction.ending {
-            Ending::Committed => "ok",
-            Ending::Failed => "fail",
-            Ending::Unknown => "info",
+            TransactionStatus::Committed => "ok",
+            TransactionStatus::Failed => "fail",
+            TransactionStatus::Unknown => "info",
         };
         let completed = transaction.completed.unwrap_or_else(|| {
             beyond += 1;

@@ -4,7 +4,7 @@
 //! each moment to the next, and a moment to the transactions requested right after it. So real time costs two
 //! edges per transaction instead of one per pair.
 
-use crate::history::{Ending, History};
+use crate::history::{History, TransactionStatus};
 use crate::versions::{Versions, external_reads};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -86,7 +86,7 @@ impl Graph {
 
     fn reads(&mut self, history: &History, versions: &Versions) {
         for (number, transaction) in history.transactions.iter().enumerate() {
-            if transaction.ending != Ending::Committed {
+            if transaction.ending != TransactionStatus::Committed {
                 continue;
             }
             for (key, values) in external_reads(transaction) {
@@ -122,7 +122,7 @@ impl Graph {
     fn real_time(&mut self, history: &History) {
         let mut events = Vec::new();
         for (number, transaction) in history.transactions.iter().enumerate() {
-            if transaction.ending == Ending::Committed {
+            if transaction.ending == TransactionStatus::Committed {
                 events.push((transaction.invoked, number, false));
                 events.extend(transaction.completed.map(|event| (event, number, true)));
             }
@@ -171,6 +171,6 @@ impl Graph {
     /// The transaction that appended a value, unless it failed; none if the value was never appended.
     fn writer(history: &History, versions: &Versions, key: i64, value: i64) -> Option<usize> {
         let writer = versions.writers.get(&(key, value))?.transaction;
-        (history.transactions[writer].ending != Ending::Failed).then_some(writer)
+        (history.transactions[writer].ending != TransactionStatus::Failed).then_some(writer)
     }
 }

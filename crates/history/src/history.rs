@@ -26,7 +26,7 @@ pub enum Operation {
 
 /// How a transaction ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Ending {
+pub enum TransactionStatus {
     /// It committed.
     Committed,
     /// It certainly did not commit.
@@ -45,7 +45,7 @@ pub struct Transaction {
     /// When its ending was known; none if it never was.
     pub completed: Option<usize>,
     /// How it ended.
-    pub ending: Ending,
+    pub ending: TransactionStatus,
     /// Its operations, in order.
     pub operations: Vec<Operation>,
 }
@@ -59,7 +59,7 @@ pub struct History {
 
 impl History {
     /// Number of transactions with this ending.
-    pub fn count(&self, ending: Ending) -> usize {
+    pub fn count(&self, ending: TransactionStatus) -> usize {
         let ended = |one: &&Transaction| one.ending == ending;
         self.transactions.iter().filter(ended).count()
     }
@@ -68,7 +68,7 @@ impl History {
     pub(crate) fn sessions(&self) -> BTreeMap<i64, Vec<usize>> {
         let mut sessions: BTreeMap<i64, Vec<usize>> = BTreeMap::new();
         for (number, transaction) in self.transactions.iter().enumerate() {
-            if transaction.ending == Ending::Committed {
+            if transaction.ending == TransactionStatus::Committed {
                 sessions.entry(transaction.process).or_default().push(number);
             }
         }

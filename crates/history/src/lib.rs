@@ -11,6 +11,7 @@
 //! | `graph.rs`, `cycles.rs` | the graph of dependencies; its cycles |
 //! | `check.rs`, `anomaly.rs`, `explanation.rs` | finds, names and explains the anomalies |
 //! | `concurrency_window.rs` | commits that are visible before they are acknowledged, and stores known for it |
+//! | `tests.rs` | tests with known anomalies |
 
 mod anomaly;
 mod check;
@@ -30,4 +31,4 @@ pub use anomaly::{Anomaly, Kind, Order};
 pub use check::check;
 pub use concurrency_window::known;
 pub use error::Error;
-pub use history::{Ending, History, Operation, Transaction};
+pub use history::{History, Operation, Transaction, TransactionStatus};

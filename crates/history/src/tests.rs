@@ -1,7 +1,9 @@
 //! Each anomaly in its smallest history; random histories compared with another checker; a hundred thousand
 //! transactions within a time limit.
 
-use super::{Anomaly, Ending, History, Kind, Operation, Order, Transaction, check, elle, known};
+use super::{
+    Anomaly, History, Kind, Operation, Order, Transaction, TransactionStatus, check, elle, known,
+};
 use std::collections::BTreeMap;
 use syncline_contract::Isolation;
 use syncline_instrument::clock;
@@ -17,7 +19,7 @@ fn history(text: &str) -> History {
             event += 1;
         }
         for one in &mut history.transactions[first..] {
-            if one.ending != Ending::Unknown {
+            if one.ending != TransactionStatus::Unknown {
                 one.completed = Some(event);
             }
             event += 1;
@@ -30,9 +32,9 @@ fn transaction(text: &str, invoked: usize) -> Transaction {
     let mut words = text.splitn(3, ' ');
     let process = words.next().unwrap().parse().unwrap();
     let ending = match words.next().unwrap() {
-        "ok" => Ending::Committed,
-        "fail" => Ending::Failed,
-        _ => Ending::Unknown,
+        "ok" => TransactionStatus::Committed,
+        "fail" => TransactionStatus::Failed,
+        _ => TransactionStatus::Unknown,
     };
     let operations = words.next().unwrap_or_default().split(", ").map(operation);
     Transaction { process, invoked, completed: None, ending, operations: operations.collect() }
@@ -183,7 +185,7 @@ fn random_history(seed: u64, transactions: usize, skew: bool) -> History {
             process: number as i64 % 8,
             invoked: event,
             completed: Some(event + 1),
-            ending: Ending::Committed,
+            ending: TransactionStatus::Committed,
             operations,
         });
         event += 2;
@@ -201,12 +203,12 @@ fn written(history: &History) -> String {
 fn a_history_survives_a_round_trip() {
     for seed in 0..20 {
         let mut history = random_history(seed, 50, true);
-        history.transactions[7].ending = Ending::Failed;
+        history.transactions[7].ending = TransactionStatus::Failed;
         let read = elle::read(written(&history).as_bytes()).unwrap();
         assert_eq!(read.transactions.len(), 50);
         for (one, other) in history.transactions.iter().zip(&read.transactions) {
             assert_eq!((one.ending, one.process), (other.ending, other.process));
-            if one.ending == Ending::Committed {
+            if one.ending == TransactionStatus::Committed {
                 assert_eq!(one, other);
             }
         }
@@ -256,7 +258,7 @@ fn arrays_of_events_are_read_and_other_events_are_skipped() {
     let lines = elle::read(events.join("\n").as_bytes()).unwrap();
     let array = elle::read(format!("  [{}]", events.join(",\n")).as_bytes()).unwrap();
     assert_eq!(lines, array);
-    assert_eq!(lines.count(Ending::Committed), 1);
+    assert_eq!(lines.count(TransactionStatus::Committed), 1);
     assert_eq!(lines.transactions.len(), 1);
     // A client may read more than its invocation contains.
     let invoked = event_of("invoke", r#"[["append",1,2]]"#);

@@ -1,7 +1,7 @@
 //! The order of each key's values, derived from reads; and the anomalies of single reads.
 
 use crate::anomaly::Kind;
-use crate::history::{Ending, History, Operation, Transaction};
+use crate::history::{History, Operation, Transaction, TransactionStatus};
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 /// An anomaly of a single read.
@@ -52,7 +52,7 @@ impl Versions {
         versions.read =
             orders.flat_map(|(key, values)| values.iter().map(|value| (*key, *value))).collect();
         for transaction in &history.transactions {
-            if transaction.ending != Ending::Failed {
+            if transaction.ending != TransactionStatus::Failed {
                 versions.unread_of(transaction);
             }
         }
@@ -61,7 +61,7 @@ impl Versions {
             .map(|(key, values)| (*key, versions.sound_values(history, *key, values)))
             .collect();
         for (number, transaction) in history.transactions.iter().enumerate() {
-            if transaction.ending == Ending::Committed {
+            if transaction.ending == TransactionStatus::Committed {
                 versions.reads_of(history, number, transaction);
                 versions.internal(number, transaction);
             }
@@ -176,7 +176,8 @@ impl Versions {
         let is_sound = |value: &&i64| {
             let writer = self.writers.get(&(key, **value));
             let ending = writer.map(|writer| history.transactions[writer.transaction].ending);
-            distinct.insert(**value) && ending.is_some_and(|ending| ending != Ending::Failed)
+            distinct.insert(**value)
+                && ending.is_some_and(|ending| ending != TransactionStatus::Failed)
         };
         values.iter().take_while(is_sound).count()
     }
@@ -203,7 +204,7 @@ impl Versions {
                 report(Kind::Unasked, what);
                 continue;
             };
-            if history.transactions[writer.transaction].ending == Ending::Failed {
+            if history.transactions[writer.transaction].ending == TransactionStatus::Failed {
                 let what = format!(
                     "T{number} read {value} in key {key}, which T{} had appended and rolled back",
                     writer.transaction
@@ -253,7 +254,7 @@ impl Versions {
 pub(crate) fn replaced(history: &History) -> BTreeMap<Version, Vec<usize>> {
     let mut replaced: BTreeMap<Version, Vec<usize>> = BTreeMap::new();
     for (number, transaction) in history.transactions.iter().enumerate() {
-        if transaction.ending != Ending::Committed {
+        if transaction.ending != TransactionStatus::Committed {
             continue;
         }
         let operations = transaction.operations.iter();
@@ -279,7 +280,7 @@ pub(crate) fn replaced(history: &History) -> BTreeMap<Version, Vec<usize>> {
 /// The committed transactions.
 fn committed(history: &History) -> impl Iterator<Item = &Transaction> {
     let all = history.transactions.iter();
-    all.filter(|transaction| transaction.ending == Ending::Committed)
+    all.filter(|transaction| transaction.ending == TransactionStatus::Committed)
 }
 
 /// The lists that a transaction read, without the values that it had appended itself: the state that others

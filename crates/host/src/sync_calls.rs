@@ -24,7 +24,7 @@ use std::path::Path;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Process {
     /// This process: its current threads, and those they start.
-    Ours,
+    Own,
     /// Another process: its current threads and descendants, and those they start.
     Other(u32),
 }
@@ -156,7 +156,7 @@ fn any_of(numbers: &[u32]) -> String {
 
 fn tasks(watched: Process) -> Result<Vec<i32>, String> {
     let processes = match watched {
-        Process::Ours => vec![std::process::id()],
+        Process::Own => vec![std::process::id()],
         Process::Other(pid) => process_tree(pid, Path::new("/")),
     };
     let threads = processes.iter().flat_map(|pid| threads(*pid));

@@ -28,7 +28,7 @@ fn counter(watched: Process) -> Option<SyncCounter> {
 #[test]
 fn every_sync_of_every_thread_is_counted_once() {
     let _alone = ALONE.lock();
-    let Some(counter) = counter(Process::Ours) else {
+    let Some(counter) = counter(Process::Own) else {
         return;
     };
     let folder = tempfile::tempdir().unwrap();

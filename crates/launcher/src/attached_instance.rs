@@ -6,7 +6,7 @@
 //! 2. It runs as its product's user, and listens only on a Unix socket in a directory that only that user
 //!    can enter, so it requires no password. The supervisor removes that directory.
 //! 3. The supervisor ends it when the process that started it ends. [`AttachedInstance::end`] ends it
-//!    earlier, in one of the ways of [`Ending`], and returns when none of its processes is left.
+//!    earlier, in one of the ways of [`ShutdownMode`], and returns when none of its processes is left.
 //! 4. A start is not retried: that the server does not run is a result about its directory, and is reported.
 
 use crate::launch_command::{LaunchCommand, ListenAddress};
@@ -28,7 +28,7 @@ const END_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// How a server ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Ending {
+pub enum ShutdownMode {
     /// It shuts down in order, so that nothing has to be recovered.
     InOrder,
     /// It ends at once without writing its data, but frees its shared memory.
@@ -134,7 +134,7 @@ impl AttachedInstance {
 
     /// The first of the most severe messages in the server's log since this start; `None` if there is no
     /// error.
-    pub fn gravest(&self) -> Option<String> {
+    pub fn most_severe_line(&self) -> Option<String> {
         let log = log_since(&self.log, self.log_bytes);
         let severities = ["PANIC:", "[ERROR] [FATAL]", "FATAL:", "[ERROR]", "ERROR:"];
         let message = |severity: &&str| {
@@ -146,11 +146,11 @@ impl AttachedInstance {
         severities.iter().find_map(message)
     }
 
-    /// Ends the server as [`Ending`] describes.
-    pub fn end(&mut self, ending: Ending) -> Result<(), String> {
+    /// Ends the server as [`ShutdownMode`] describes.
+    pub fn end(&mut self, ending: ShutdownMode) -> Result<(), String> {
         let server = self.supervisor.server();
         let children = match ending {
-            Ending::Killed => {
+            ShutdownMode::Killed => {
                 signal(server, Signal::STOP);
                 let children = children(server);
                 for process in children.iter().chain([&server]) {
@@ -158,11 +158,11 @@ impl AttachedInstance {
                 }
                 children
             }
-            Ending::InOrder => {
+            ShutdownMode::InOrder => {
                 signal(server, self.product.launcher().in_order);
                 Vec::new()
             }
-            Ending::AtOnce => {
+            ShutdownMode::AtOnce => {
                 let children = children(server);
                 signal(server, self.product.launcher().at_once);
                 children
@@ -216,7 +216,7 @@ impl AttachedInstance {
     }
 
     fn last_lines(&self) -> String {
-        self.gravest().unwrap_or_else(|| tail(&self.log))
+        self.most_severe_line().unwrap_or_else(|| tail(&self.log))
     }
 }
 

@@ -14,7 +14,7 @@ pub(crate) const LAUNCHER: Launcher = Launcher {
     word: "derby",
     user: NOBODY,
     check_supported: |spec| durability_option(spec).map(drop),
-    url_of_none: |spec| url(spec, NO_PORT, "", &[PathBuf::from("derbyclient.jar")]),
+    placeholder_url: |spec| url(spec, NO_PORT, "", &[PathBuf::from("derbyclient.jar")]),
     private,
     attached: None,
     in_order: Signal::TERM,

@@ -13,7 +13,7 @@ pub(crate) const LAUNCHER: Launcher = Launcher {
     word: "etcd",
     user: "etcd",
     check_supported,
-    url_of_none: |spec| url(spec, "/nowhere"),
+    placeholder_url: |spec| url(spec, "/nowhere"),
     private,
     attached: None,
     in_order: Signal::TERM,

@@ -43,8 +43,8 @@ impl LaunchSpec {
 
     /// The URL that the server's target would have, with a port on which nobody listens. It allows a dry run
     /// without a server.
-    pub fn url_of_none(&self) -> String {
-        (self.product.launcher().url_of_none)(self)
+    pub fn placeholder_url(&self) -> String {
+        (self.product.launcher().placeholder_url)(self)
     }
 
     /// Refuses a request for which the product has no settings.

@@ -23,7 +23,7 @@ pub(crate) struct Launcher {
     /// Refuses a request for which the product has no settings.
     pub(crate) check_supported: fn(&LaunchSpec) -> Result<(), String>,
     /// The URL of a server that nobody has started.
-    pub(crate) url_of_none: fn(&LaunchSpec) -> String,
+    pub(crate) placeholder_url: fn(&LaunchSpec) -> String,
     /// Makes the command for a private server.
     pub(crate) private: fn(&LaunchSpec, &ServerDirectory) -> Result<LaunchCommand, String>,
     /// Makes the command for an attached instance; `None` for a product that is only started privately.

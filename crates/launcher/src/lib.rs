@@ -51,7 +51,7 @@ mod secret;
 mod server_directory;
 mod supervisor;
 
-pub use attached_instance::{AttachedInstance, Ending, NotStarted};
+pub use attached_instance::{AttachedInstance, NotStarted, ShutdownMode};
 pub use derby::derby_jars;
 pub use error::Error;
 pub use launch_spec::{LaunchSpec, bytes, jvm_options, processors};

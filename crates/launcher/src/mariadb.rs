@@ -14,7 +14,7 @@ pub(crate) const LAUNCHER: Launcher = Launcher {
     word: "mariadb",
     user: "mysql",
     check_supported: |spec| durability_options(spec).map(drop),
-    url_of_none: |spec| url(spec, NO_PORT, ""),
+    placeholder_url: |spec| url(spec, NO_PORT, ""),
     private,
     attached: Some(attached),
     in_order: Signal::TERM,

@@ -13,7 +13,7 @@ pub(crate) const LAUNCHER: Launcher = Launcher {
     word: "postgres",
     user: "postgres",
     check_supported: |_spec| Ok(()),
-    url_of_none: |spec| url(spec, NO_PORT, ""),
+    placeholder_url: |spec| url(spec, NO_PORT, ""),
     private,
     attached: Some(attached),
     in_order: Signal::INT,
@@ -43,7 +43,7 @@ fn private(spec: &LaunchSpec, directory: &ServerDirectory) -> Result<LaunchComma
         [
             "--pgdata".to_owned(),
             data.clone(),
-            // Whoever reaches its socket may enter the directory that it is in.
+            // Only users who may enter the socket's directory can connect.
             "--auth-local=trust".to_owned(),
             "--auth-host=scram-sha-256".to_owned(),
             format!("--pwfile={}", secret.file().display()),
@@ -109,7 +109,7 @@ fn attached(
     let (data, server) = (directory.text("data"), programs.join("postgres"));
     let init = [
         format!("--pgdata={data}"),
-        // Whoever reaches its socket may enter the directory that it is in.
+        // Only users who may enter the socket's directory can connect.
         "--auth-local=trust".to_owned(),
         "--auth-host=reject".to_owned(),
         "--username=postgres".to_owned(),

@@ -13,7 +13,7 @@ pub(crate) const LAUNCHER: Launcher = Launcher {
     word: "redis",
     user: "redis",
     check_supported: |spec| append_settings(spec).map(drop),
-    url_of_none: |spec| url(spec, NO_PORT, ""),
+    placeholder_url: |spec| url(spec, NO_PORT, ""),
     private,
     attached: None,
     in_order: Signal::TERM,

@@ -95,7 +95,7 @@ impl Supervisor {
         server: &[OsString],
     ) -> Result<Supervisor, String> {
         let shell = child_process::command("/bin/sh")
-            .args(["-c", script, "syncline-keeper"])
+            .args(["-c", script, "syncline-supervisor"])
             .arg(directory)
             .arg(stop)
             .arg(third_argument)

@@ -9,7 +9,7 @@ use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::time::Duration;
 use syncline_launcher::{
-    AttachedInstance, Ending, FALLBACK, LaunchSpec, NotStarted, PrivateServer, Product,
+    AttachedInstance, FALLBACK, LaunchSpec, NotStarted, PrivateServer, Product, ShutdownMode,
 };
 use syncline_stores::AnyTarget;
 use syncline_testkit::{port_of, url_option};
@@ -131,8 +131,11 @@ fn only_users_who_can_read_its_directory_log_in_to_a_private_server() {
         assert_eq!(private.urls().len(), 2, "{:?}", private.urls());
         for url in private.urls() {
             let target = AnyTarget::open(url).unwrap();
-            syncline_contract::conformance::block_on(&(), syncline_contract::Target::meet(&target))
-                .unwrap_or_else(|why| panic!("{url}: {why}"));
+            syncline_contract::conformance::block_on(
+                &(),
+                syncline_contract::Target::preflight(&target),
+            )
+            .unwrap_or_else(|why| panic!("{url}: {why}"));
             let Some(file) = url_option(url, "password-file") else {
                 let socket = url_option(url, "socket").expect("a password or a socket");
                 assert!(Path::new(socket).starts_with(private.directory()));
@@ -144,8 +147,8 @@ fn only_users_who_can_read_its_directory_log_in_to_a_private_server() {
             let guessed = format!("{without}&password-file={}", wrong.display());
             for url in [without, guessed] {
                 let target = AnyTarget::open(&url).unwrap();
-                let meet = syncline_contract::Target::meet(&target);
-                let result = syncline_contract::conformance::block_on(&(), meet);
+                let preflight = syncline_contract::Target::preflight(&target);
+                let result = syncline_contract::conformance::block_on(&(), preflight);
                 assert!(result.is_err(), "{url} was accepted");
             }
         }
@@ -172,8 +175,8 @@ fn a_private_etcd_can_be_reached_in_a_directory_with_a_long_path() {
     let socket = std::path::PathBuf::from(url_option(private.url(), "socket").unwrap());
     assert_eq!(mode(socket.parent().unwrap()), 0o700);
     let target = AnyTarget::open(private.url()).unwrap();
-    let meet = syncline_contract::Target::meet(&target);
-    syncline_contract::conformance::block_on(&(), meet).unwrap();
+    let preflight = syncline_contract::Target::preflight(&target);
+    syncline_contract::conformance::block_on(&(), preflight).unwrap();
     drop((target, private));
     assert!(!socket.parent().unwrap().exists(), "its sockets remain");
 }
@@ -318,12 +321,12 @@ fn a_server_on_a_callers_directory_is_killed_completely_and_restarts_there() {
         let listening: Vec<_> = std::fs::read_dir(&sockets).unwrap().flatten().collect();
         assert!(listening.iter().any(|entry| UnixStream::connect(entry.path()).is_ok()));
         assert!(listens_on_no_port(killed.pid()));
-        killed.end(Ending::Killed).unwrap();
+        killed.end(ShutdownMode::Killed).unwrap();
         // The ready file that the killed server left is not taken for that of the next one.
         let mut restarted = AttachedInstance::start(product, &directory, settings).unwrap();
-        restarted.end(Ending::InOrder).unwrap();
+        restarted.end(ShutdownMode::InOrder).unwrap();
         let mut last = AttachedInstance::start(product, &directory, settings).unwrap();
-        last.end(Ending::AtOnce).unwrap();
+        last.end(ShutdownMode::AtOnce).unwrap();
         assert!(directory.join("data").is_dir(), "the caller's directory remains");
         let invalid = [("no_such_setting".to_owned(), "1".to_owned())];
         let error = AttachedInstance::start(product, &directory, &invalid).unwrap_err();

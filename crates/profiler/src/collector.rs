@@ -28,11 +28,11 @@ pub(crate) trait Collector: Debug {
     fn start(&mut self) -> Result<(), String>;
 
     /// Continues collecting: called when every collector has started, and then about 50 times per second.
-    fn go_on(&mut self, _commits: Commits<'_>) -> Result<(), String> {
+    fn tick(&mut self, _commits: Commits<'_>) -> Result<(), String> {
         Ok(())
     }
 
-    /// Ends the work of [`Collector::go_on`], before the collectors stop.
+    /// Ends the work of [`Collector::tick`], before the collectors stop.
     fn end(&mut self, _commits: Commits<'_>) -> Result<(), String> {
         Ok(())
     }
@@ -56,10 +56,10 @@ pub(crate) trait Collector: Debug {
 pub(crate) type Commits<'a> = &'a dyn Fn() -> u64;
 
 /// An open collector, or an account for each metric that is missing without it.
-pub(crate) type Opened = Result<Box<dyn Collector>, Vec<Account>>;
+pub(crate) type OpenResult = Result<Box<dyn Collector>, Vec<Account>>;
 
 /// Opens a collector.
-pub(crate) type Open = fn(&Subject, &ProfilerOptions) -> Opened;
+pub(crate) type Open = fn(&Subject, &ProfilerOptions) -> OpenResult;
 
 /// All collectors, in the order in which they are opened. The collectors of one row own the same metrics, and
 /// only the first that works is opened: for a JVM, its own profiler measures processor time, because it names

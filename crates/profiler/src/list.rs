@@ -38,7 +38,7 @@ pub fn list(directory: &Path) -> Vec<Listing> {
         row(
             "sync calls",
             "sync system calls of the store's process, and all of a store in this one, by perf event",
-            SyncCounter::open(Process::Ours).err(),
+            SyncCounter::open(Process::Own).err(),
         ),
         row("disk", "writes, bytes and queue length of the whole disk under the log", place.err()),
         row("flushes", "flushes of the whole disk under the log", flushes),

@@ -11,7 +11,7 @@
 //! - calls of the read and write families (not send and recv), and bytes written to disks on the process's
 //!   behalf.
 
-use super::collector::{Collector, Opened};
+use super::collector::{Collector, OpenResult};
 use super::profiler::ProfilerOptions;
 use super::subject::Subject;
 use std::collections::BTreeMap;
@@ -72,7 +72,7 @@ struct Totals {
 
 /// Opens the totals, of which any user may see some.
 #[allow(clippy::unnecessary_wraps, reason = "a collector may be refused; this one never is")]
-pub(crate) fn open(subject: &Subject, _: &ProfilerOptions) -> Opened {
+pub(crate) fn open(subject: &Subject, _: &ProfilerOptions) -> OpenResult {
     Ok(Box::new(Totals {
         process: subject.process,
         first: Counts::default(),
@@ -131,7 +131,7 @@ fn account(metric: Metric, source: &str, amount: Option<u64>, why_none: &str) ->
 impl Counts {
     fn read(process: Process) -> Counts {
         let (processes, with_children) = match process {
-            Process::Ours => (vec![std::process::id()], false),
+            Process::Own => (vec![std::process::id()], false),
             Process::Other(pid) => (process_tree(pid, Path::new("/")), true),
         };
         if processes.is_empty() {
@@ -143,7 +143,7 @@ impl Counts {
             ticks: sum(ticks),
             io: sum(io),
             switches: match process {
-                Process::Ours => own_context_switches().map(Switches::Whole),
+                Process::Own => own_context_switches().map(Switches::Whole),
                 Process::Other(_) => Some(Switches::of_threads(&processes)),
             },
         }
@@ -243,7 +243,7 @@ fn io(pid: u32) -> Option<(u64, u64)> {
 /// The voluntary and involuntary switches so far of each thread of a process and its descendants.
 pub(crate) fn switches(process: Process) -> BTreeMap<u32, (u64, u64)> {
     let processes = match process {
-        Process::Ours => vec![std::process::id()],
+        Process::Own => vec![std::process::id()],
         Process::Other(pid) => process_tree(pid, Path::new("/")),
     };
     let threads = processes.iter().flat_map(|pid| threads(*pid));
@@ -277,7 +277,7 @@ mod tests {
 
     #[test]
     fn work_of_this_process_is_in_its_totals() {
-        let subject = Subject::of(Process::Ours);
+        let subject = Subject::of(Process::Own);
         let mut totals = open(&subject, &ProfilerOptions::default()).unwrap();
         totals.start().unwrap();
         let begun = clock::thread_cpu();
@@ -324,7 +324,7 @@ mod tests {
     #[test]
     fn the_sum_includes_switches_of_ended_threads() {
         const WAITS: u64 = 300;
-        let subject = Subject::of(Process::Ours);
+        let subject = Subject::of(Process::Own);
         let mut totals = open(&subject, &ProfilerOptions::default()).unwrap();
         totals.start().unwrap();
         let waiter = std::thread::spawn(|| {

@@ -10,13 +10,13 @@ use syncline_profile::{Account, Profile, ProfileBuilder};
 #[derive(Clone, Debug, PartialEq)]
 pub struct ProfilerOptions {
     /// Samples per second on each processor that runs the store.
-    pub looks_per_s: u32,
+    pub samples_per_s: u32,
 }
 
 impl Default for ProfilerOptions {
     /// A frequency whose cost is invisible in the throughput (`reference` figures are in docs/metering.md).
     fn default() -> ProfilerOptions {
-        ProfilerOptions { looks_per_s: 99 }
+        ProfilerOptions { samples_per_s: 99 }
     }
 }
 
@@ -29,8 +29,8 @@ pub struct Profiler {
     window_ns: Nanos,
     /// The processor time of the profiler's threads when it started.
     threads: ThreadCpuTimes,
-    spent: ProfilerCpuTime,
-    /// The processor time that [`Profiler::go_on`] took of its caller.
+    cpu_time: ProfilerCpuTime,
+    /// The processor time that [`Profiler::tick`] took of its caller.
     going_ns: Nanos,
 }
 
@@ -43,7 +43,7 @@ impl Profiler {
             started: 0,
             window_ns: 0,
             threads: ThreadCpuTimes::default(),
-            spent: ProfilerCpuTime::default(),
+            cpu_time: ProfilerCpuTime::default(),
             going_ns: 0,
         };
         let mut subject = subject.clone();
@@ -73,14 +73,14 @@ impl Profiler {
         self.threads = ThreadCpuTimes::read();
         self.step(|collector| collector.start());
         self.started = clock::now();
-        self.go_on(commits);
+        self.tick(commits);
     }
 
     /// Continues collecting. Call it about 50 times per second, since collectors may want to pause; otherwise
     /// all events are collected at any cost.
-    pub fn go_on(&mut self, commits: Commits<'_>) {
+    pub fn tick(&mut self, commits: Commits<'_>) {
         let before = clock::thread_cpu();
-        self.step(|collector| collector.go_on(commits));
+        self.step(|collector| collector.tick(commits));
         self.going_ns += clock::thread_cpu() - before;
     }
 
@@ -91,12 +91,12 @@ impl Profiler {
         self.step(|collector| collector.end(commits));
         self.step(|collector| collector.stop());
         let programs = self.working.iter().find_map(|collector| collector.programs());
-        self.spent = ProfilerCpuTime { threads_ns, programs };
+        self.cpu_time = ProfilerCpuTime { threads_ns, programs };
     }
 
     /// The profiler's own processor time in the window; zero before the window is over.
-    pub fn spent(&self) -> ProfilerCpuTime {
-        self.spent
+    pub fn cpu_time(&self) -> ProfilerCpuTime {
+        self.cpu_time
     }
 
     /// The profile. Call it before the store's processes end.

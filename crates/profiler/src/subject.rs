@@ -48,7 +48,7 @@ impl Subject {
 
 fn pid(process: Process) -> u32 {
     match process {
-        Process::Ours => std::process::id(),
+        Process::Own => std::process::id(),
         Process::Other(pid) => pid,
     }
 }
@@ -60,7 +60,7 @@ mod tests {
 
     #[test]
     fn this_test_is_not_a_java_virtual_machine() {
-        let subject = Subject::of(Process::Ours);
+        let subject = Subject::of(Process::Own);
         assert_eq!(subject.runtime, Runtime::Native);
         assert_eq!(subject.pid(), std::process::id());
     }

@@ -160,7 +160,7 @@ fn test_process(test: &str, user: Option<u32>) -> Command {
 
 fn metered(load: &str) -> (Profile, u64) {
     let mut load = Load::start(load, None);
-    let options = ProfilerOptions { looks_per_s: SAMPLES_PER_S };
+    let options = ProfilerOptions { samples_per_s: SAMPLES_PER_S };
     let subject = Subject::of(Process::Other(load.child.id()));
     let mut meter = Profiler::open(&subject, &options);
     meter.prepare();
@@ -231,8 +231,8 @@ fn work_is_charged_to_its_function_with_its_duration() {
 
 #[test]
 fn own_threads_are_sampled_except_the_sampler() {
-    let options = ProfilerOptions { looks_per_s: SAMPLES_PER_S };
-    let mut meter = Profiler::open(&Subject::of(Process::Ours), &options);
+    let options = ProfilerOptions { samples_per_s: SAMPLES_PER_S };
+    let mut meter = Profiler::open(&Subject::of(Process::Own), &options);
     meter.prepare();
     meter.start(&|| 0);
     let burner = thread::Builder::new().name("burner".to_owned());

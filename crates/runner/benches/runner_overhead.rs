@@ -54,7 +54,7 @@ impl Target for Idle {
         }
     }
 
-    fn log_place(&self) -> LogLocation {
+    fn log_location(&self) -> LogLocation {
         LogLocation::Nowhere("it keeps no log".to_owned())
     }
 
@@ -62,7 +62,7 @@ impl Target for Idle {
         Ok(())
     }
 
-    async fn evidence(&self) -> TargetResult<ReportedSettings> {
+    async fn reported_settings(&self) -> TargetResult<ReportedSettings> {
         Ok(ReportedSettings {
             product: "idle".to_owned(),
             version: "1".to_owned(),

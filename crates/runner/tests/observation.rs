@@ -66,7 +66,7 @@ fn an_observation_counts_only_others_and_samples_at_equal_intervals() {
     assert_eq!(observation.commits_per_sync(), Some(2.0));
     assert_eq!(observation.sync_ns(), None);
     assert!(observation.span_ns >= 90_000_000);
-    assert_eq!(store.book.created.load(Ordering::SeqCst), 0);
+    assert_eq!(store.calls.created.load(Ordering::SeqCst), 0);
 }
 
 #[test]

@@ -32,7 +32,7 @@ fn a_run_by_count_attempts_exactly_that_many() {
         assert_eq!(result.stopped_by, StopReason::Transactions);
         assert_eq!((result.outcomes.attempted, result.outcomes.committed), (1_000, 1_000));
         assert_eq!(sum(&result), 1_000);
-        assert_eq!(store.book.keys.lock().unwrap().len(), 1_000);
+        assert_eq!(store.calls.keys.lock().unwrap().len(), 1_000);
         assert!(held(&result), "{:?}", result.checks);
         assert!(result.throughput_per_s.is_finite() && result.throughput_per_s > 0.0);
         let service = result.transactions[0].service_ns.unwrap();
@@ -50,7 +50,7 @@ fn warm_up_transactions_have_an_ending_and_are_counted_nowhere() {
     plan.warm_up = Duration::from_millis(50);
     let result = go(&store, &plan).unwrap();
     assert_eq!(result.outcomes.attempted, 200);
-    assert!(store.book.keys.lock().unwrap().len() > 200, "the warm-up committed too");
+    assert!(store.calls.keys.lock().unwrap().len() > 200, "the warm-up committed too");
     assert!(held(&result), "{:?}", result.checks);
 }
 
@@ -80,7 +80,7 @@ fn conflicts_without_retries_are_counted_by_cause() {
     assert_eq!(result.outcomes.committed, 200);
     assert_eq!(result.outcomes.conflicted, [100, 100, 0]);
     assert_eq!((result.outcomes.retries(), sum(&result)), (0, 400));
-    assert_eq!(store.book.aborts.load(Ordering::SeqCst), 200);
+    assert_eq!(store.calls.aborts.load(Ordering::SeqCst), 200);
     assert!(held(&result));
 }
 
@@ -97,7 +97,7 @@ fn a_retry_repeats_the_same_input_and_counts_in_the_latency() {
     assert_eq!((result.outcomes.committed, result.outcomes.retries()), (20, 40));
     assert_eq!(result.outcomes.committed_after_retry, 20);
     assert_eq!(result.outcomes.retried, [0, 0, 40], "by cause");
-    let mut tried = store.book.tried.lock().unwrap().clone();
+    let mut tried = store.calls.tried.lock().unwrap().clone();
     tried.sort_unstable();
     let thrice = tried.chunks(3).all(|tries| tries[0] == tries[2]);
     assert!(thrice && tried.len() == 60, "{tried:?}");
@@ -141,7 +141,7 @@ fn transactions_that_never_end_are_unfinished_after_the_drain() {
     assert_eq!(result.outcomes.attempted, 27);
     assert!(held(&result), "{:?}", result.checks);
     assert!(result.warnings.contains(&Warning::Unfinished { count: 9 }));
-    assert_eq!((store.removed(), store.book.sessions_open.load(Ordering::SeqCst)), (1, 0));
+    assert_eq!((store.removed(), store.calls.sessions_open.load(Ordering::SeqCst)), (1, 0));
     // The same in a run by count.
     let mut plan = counted(9, 27);
     plan.drain = Duration::from_millis(30);
@@ -247,7 +247,7 @@ fn the_plan_or_else_the_workload_decides_if_statements_share_a_round_trip() {
     assert!(!pipelined(&store, None).unwrap(), "this store takes one call at a time");
     let refused = pipelined(&store, Some(true)).unwrap_err().to_string();
     assert!(refused.contains("--pipeline yes"), "{refused}");
-    store.can.pipelines = true;
+    store.capabilities.pipelines = true;
     assert!(pipelined(&store, None).unwrap(), "the workload pipelines by default");
     assert!(!pipelined(&store, Some(false)).unwrap());
     assert!(pipelined(&store, Some(true)).unwrap());
@@ -275,7 +275,7 @@ fn a_refused_statement_fails_only_its_transaction_if_the_plan_allows_it() {
 #[test]
 fn each_transaction_may_have_its_own_connection() {
     let store = Store::always(Answer::Committed);
-    let connections = || store.book.sessions.load(Ordering::SeqCst);
+    let connections = || store.calls.sessions.load(Ordering::SeqCst);
     let kept = go(&store, &counted(2, 100)).unwrap();
     let before = connections();
     let plan = RunPlan { connects_each: true, ..counted(2, 100) };

@@ -25,7 +25,7 @@ fn an_invalid_plan_is_refused_before_the_store_is_touched() {
         let sentence = go(&store, &plan).unwrap_err().to_string();
         assert!(sentence.contains(word), "{sentence}");
         assert!(!sentence.contains('\n') && !sentence.ends_with('.'), "{sentence}");
-        assert_eq!(store.book.created.load(Ordering::SeqCst), 0);
+        assert_eq!(store.calls.created.load(Ordering::SeqCst), 0);
     };
     refused(|plan| plan.clients = 0, "--clients");
     refused(|plan| plan.workers = Some(0), "--workers");
@@ -47,23 +47,23 @@ fn a_run_that_the_store_cannot_do_is_refused_before_the_store_is_touched() {
         let error = run(&store, &workload, plan, &AtomicBool::new(false), &()).unwrap_err();
         assert!(matches!(error, Error::Refused { .. }), "{error:?}");
         assert!(error.to_string().contains(word), "{error}");
-        assert_eq!(store.book.created.load(Ordering::SeqCst), 0);
+        assert_eq!(store.calls.created.load(Ordering::SeqCst), 0);
     };
     let some = plan(4, 50);
-    refused(|store| store.can.clients_max = Some(3), &some, 0, "at most 3 clients");
-    refused(|store| store.can.workers_max = Some(1), &some, 0, "at most 1 workers");
-    refused(|store| store.can.loads = false, &some, 5, "cannot load");
+    refused(|store| store.capabilities.clients_max = Some(3), &some, 0, "at most 3 clients");
+    refused(|store| store.capabilities.workers_max = Some(1), &some, 0, "at most 1 workers");
+    refused(|store| store.capabilities.loads = false, &some, 5, "cannot load");
     let blocking: fn(&mut Store) =
-        |store| store.can.client_model = syncline_runner::ClientModel::Threads;
+        |store| store.capabilities.client_model = syncline_runner::ClientModel::Threads;
     refused(blocking, &some, 0, "as many workers");
 }
 
 #[test]
 fn a_store_that_fails_the_preflight_check_is_not_touched() {
-    let store = Store::broken("meet");
+    let store = Store::broken("preflight");
     let error = go(&store, &counted(1, 10)).unwrap_err();
     assert!(error.to_string().contains("while the preflight check ran"), "{error}");
-    let created = store.book.created.load(Ordering::Relaxed);
+    let created = store.calls.created.load(Ordering::Relaxed);
     assert_eq!((created, store.removed()), (0, 0));
 }
 
@@ -79,7 +79,7 @@ fn a_blocking_store_gets_one_thread_per_client() {
 
 #[test]
 fn the_store_is_removed_whatever_fails() {
-    for step in ["create", "evidence", "load", "worker", "connect"] {
+    for step in ["create", "reported_settings", "load", "worker", "connect"] {
         let store = Store::broken(step);
         let mut workload = Keys::new(&store);
         workload.rows = if step == "load" { 2_500 } else { 0 };
@@ -183,7 +183,7 @@ fn rows_are_loaded_once_each_before_the_clients_start() {
     let stop = AtomicBool::new(false);
     let watcher = EventRecorder::new(|_| ());
     run(&store, &workload, &counted(2, 10), &stop, &watcher).unwrap();
-    let loaded = store.book.loaded.lock().unwrap();
+    let loaded = store.calls.loaded.lock().unwrap();
     assert_eq!(loaded.len(), 12_345);
     assert!(loaded.values().all(|times| *times == 1));
     assert!(watcher.events().contains(&"loading 12345/12345".to_owned()));
@@ -273,14 +273,14 @@ fn a_run_without_warm_up_is_profiled_from_the_gate_on() {
 #[test]
 fn a_store_that_keeps_nothing_has_no_checks_to_apply() {
     let mut store = Store::always(Answer::Committed);
-    store.can.keeps_rows = false;
+    store.capabilities.keeps_rows = false;
     let mut workload = Keys::new(&store);
     workload.rows = 10;
     let stop = AtomicBool::new(false);
     let result = run(&store, &workload, &counted(1, 10), &stop, &()).unwrap();
     assert_eq!(result.checks.len(), 1);
     assert!(matches!(result.checks[0].outcome, CheckOutcome::NotApplicable(_)));
-    assert!(store.book.loaded.lock().unwrap().is_empty());
+    assert!(store.calls.loaded.lock().unwrap().is_empty());
 }
 
 #[test]
@@ -321,11 +321,11 @@ fn no_client_is_connected_twice_and_passes_are_reported() {
     let result = go(&store, &plan).unwrap();
     assert_eq!(result.outcomes.committed, 5_000);
     // Fifty clients and the session of the checks.
-    assert_eq!(store.book.sessions.load(Ordering::SeqCst), 51);
-    let passes = store.book.passes.load(Ordering::SeqCst);
+    assert_eq!(store.calls.sessions.load(Ordering::SeqCst), 51);
+    let passes = store.calls.passes.load(Ordering::SeqCst);
     assert!((100..10_000).contains(&passes), "groups of clients share a pass: {passes}");
     let numbers: BTreeSet<i64> =
-        store.book.keys.lock().unwrap().keys().map(|key| key >> 32).collect();
+        store.calls.keys.lock().unwrap().keys().map(|key| key >> 32).collect();
     assert_eq!(numbers.len(), 50, "every client had its turn");
 }
 
@@ -373,10 +373,10 @@ fn response_bounds_are_judged_and_own_figures_reported() {
 #[test]
 fn a_store_that_takes_no_writes_is_refused_before_anything_is_created() {
     let mut store = Store::always(Answer::Committed);
-    store.takes_no_writes = Some("it follows another server".to_owned());
+    store.read_only_reason = Some("it follows another server".to_owned());
     let error = go(&store, &plan(1, 100)).unwrap_err();
     assert!(error.to_string().contains("it follows another server"), "{error}");
-    assert_eq!(store.book.created.load(Ordering::Relaxed), 0);
+    assert_eq!(store.calls.created.load(Ordering::Relaxed), 0);
 }
 
 // B.F6

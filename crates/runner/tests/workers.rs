@@ -22,7 +22,7 @@ fn autotuned() -> RunPlan {
 /// A store with a log directory.
 fn logging(script: impl Fn(i64, usize) -> Answer + Send + Sync + 'static) -> Store {
     let mut store = Store::new(script);
-    store.log_place = LogLocation::Directory(std::env::temp_dir());
+    store.log_location = LogLocation::Directory(std::env::temp_dir());
     store
 }
 
@@ -36,7 +36,7 @@ fn run(store: &Store, plan: &RunPlan) -> (usize, usize) {
     let result = go(store, plan).unwrap();
     assert_eq!(result.checks[0].outcome, CheckOutcome::Held);
     assert_eq!(result.head.client.clients, CLIENTS);
-    let sessions = store.book.sessions.load(Ordering::SeqCst);
+    let sessions = store.calls.sessions.load(Ordering::SeqCst);
     (result.head.client.workers, sessions)
 }
 

@@ -67,7 +67,7 @@ macro_rules! targets {
         impl AnyTarget {
             #[inline(never)]
             fn boxed_meet(&self) -> BoxedAnswer<'_, ()> {
-                match self { $($(#[$when])* AnyTarget::$name(target) => Box::pin(target.meet()),)* }
+                match self { $($(#[$when])* AnyTarget::$name(target) => Box::pin(target.preflight()),)* }
             }
 
             #[inline(never)]
@@ -121,8 +121,8 @@ macro_rules! targets {
             }
 
             #[inline(never)]
-            fn boxed_evidence(&self) -> BoxedAnswer<'_, ReportedSettings> {
-                match self { $($(#[$when])* AnyTarget::$name(target) => Box::pin(target.evidence()),)* }
+            fn boxed_reported_settings(&self) -> BoxedAnswer<'_, ReportedSettings> {
+                match self { $($(#[$when])* AnyTarget::$name(target) => Box::pin(target.reported_settings()),)* }
             }
 
             #[inline(never)]
@@ -149,7 +149,7 @@ macro_rules! targets {
                 match self { $($(#[$when])* AnyTarget::$name(target) => target.name(),)* }
             }
 
-            async fn meet(&self) -> TargetResult<()> {
+            async fn preflight(&self) -> TargetResult<()> {
                 self.boxed_meet().await
             }
 
@@ -157,24 +157,24 @@ macro_rules! targets {
                 match self { $($(#[$when])* AnyTarget::$name(target) => target.capabilities(),)* }
             }
 
-            fn log_place(&self) -> LogLocation {
-                match self { $($(#[$when])* AnyTarget::$name(target) => target.log_place(),)* }
+            fn log_location(&self) -> LogLocation {
+                match self { $($(#[$when])* AnyTarget::$name(target) => target.log_location(),)* }
             }
 
-            fn data_place(&self) -> LogLocation {
-                match self { $($(#[$when])* AnyTarget::$name(target) => target.data_place(),)* }
+            fn data_location(&self) -> LogLocation {
+                match self { $($(#[$when])* AnyTarget::$name(target) => target.data_location(),)* }
             }
 
-            fn further_places(&self) -> Vec<LogLocation> {
-                match self { $($(#[$when])* AnyTarget::$name(target) => target.further_places(),)* }
+            fn other_locations(&self) -> Vec<LogLocation> {
+                match self { $($(#[$when])* AnyTarget::$name(target) => target.other_locations(),)* }
             }
 
             fn clients_max_reason(&self) -> Option<String> {
                 match self { $($(#[$when])* AnyTarget::$name(target) => target.clients_max_reason(),)* }
             }
 
-            fn takes_no_writes(&self) -> Option<String> {
-                match self { $($(#[$when])* AnyTarget::$name(target) => target.takes_no_writes(),)* }
+            fn read_only_reason(&self) -> Option<String> {
+                match self { $($(#[$when])* AnyTarget::$name(target) => target.read_only_reason(),)* }
             }
 
             async fn unfinished_wait(&self) -> TargetResult<Option<String>> {
@@ -213,8 +213,8 @@ macro_rules! targets {
                 self.boxed_round_trip_ns().await
             }
 
-            fn intent(&self, plan: &Plan, clients: usize) -> TargetResult<DryRunPlan> {
-                match self { $($(#[$when])* AnyTarget::$name(target) => target.intent(plan, clients),)* }
+            fn dry_run(&self, plan: &Plan, clients: usize) -> TargetResult<DryRunPlan> {
+                match self { $($(#[$when])* AnyTarget::$name(target) => target.dry_run(plan, clients),)* }
             }
 
             async fn observe(&self) -> TargetResult<StoreObservation> {
@@ -245,8 +245,8 @@ macro_rules! targets {
                 self.boxed_create(plan).await
             }
 
-            async fn evidence(&self) -> TargetResult<ReportedSettings> {
-                self.boxed_evidence().await
+            async fn reported_settings(&self) -> TargetResult<ReportedSettings> {
+                self.boxed_reported_settings().await
             }
 
             fn worker(&self) -> TargetResult<AnyWorker> {
@@ -275,8 +275,8 @@ macro_rules! targets {
 
         impl Session for AnySession {
             #[inline]
-            fn begin(&mut self, shape: AccessPattern) {
-                match self { $($(#[$when])* AnySession::$name(session) => session.begin(shape),)* }
+            fn begin(&mut self, pattern: AccessPattern) {
+                match self { $($(#[$when])* AnySession::$name(session) => session.begin(pattern),)* }
             }
 
             #[inline]

@@ -62,7 +62,7 @@ impl Directory {
     }
 
     /// The directory that exists before and after the run, on the same disk.
-    pub(crate) fn log_place(&self) -> LogLocation {
+    pub(crate) fn log_location(&self) -> LogLocation {
         LogLocation::Directory(self.parent().to_owned())
     }
 
@@ -129,9 +129,9 @@ impl Directory {
     }
 
     /// Removes private directories of this store that ended processes have left. One that is locked, or
-    /// contains files of others, is kept.
+    /// contains other files, is kept.
     fn sweep(&self) {
-        for path in path::abandoned(&self.path, self.store) {
+        for path in path::abandoned_directories(&self.path, self.store) {
             let left = Directory {
                 path,
                 store: self.store,
@@ -193,9 +193,9 @@ impl Directory {
             Err(error) => return Err(failed("read", &self.path.join(MARK), &error)),
         };
         // An empty mark without other files is one whose creation was interrupted.
-        let is_ours = mark == self.mark().as_bytes()
+        let is_managed = mark == self.mark().as_bytes()
             || mark.is_empty() && there.iter().all(|name| name == MARK);
-        let other = other.or_else(|| there.first().filter(|_| !is_ours));
+        let other = other.or_else(|| there.first().filter(|_| !is_managed));
         other.map_or(Ok(()), |name| {
             let path = self.path.join(name);
             let what = "was not made by syncline as part of such a store";

@@ -34,7 +34,7 @@ const KEY_BYTES_MAX: usize = u16::MAX as usize;
 options! {
     /// The options of a `fjall:` URL.
     #[derive(Debug)]
-    struct Given {
+    struct UrlOptions {
         durability: Durability = "data",
             "no PersistMode, Buffer, SyncData or SyncAll for each batch";
     }
@@ -45,7 +45,7 @@ pub(crate) const LISTING: &Listing = &Listing {
     name: "fjall",
     what: "fjall in this process, a directory",
     form: "fjall:PATH?options, or fjall?options for a temporary database that is removed",
-    options: Given::LISTING,
+    options: UrlOptions::LISTING,
 };
 
 /// fjall as a key-value store, in one keyspace.
@@ -62,9 +62,9 @@ struct Open {
 
 /// Opens the target that a `fjall:` URL names, without touching its files.
 pub(crate) fn open(url: &Url) -> Result<FjallTarget, Error> {
-    let given = url.given(LISTING)?;
+    let given = url.option_args(LISTING)?;
     let store = Fjall {
-        durability: Given::read(&given)?.durability,
+        durability: UrlOptions::read(&given)?.durability,
         home: DirectoryStore::new(Directory::of(url, LISTING, &[FOLDER], LISTING.name)?),
     };
     Ok(KeyValueTarget::new(store))
@@ -147,11 +147,11 @@ impl KeyValue for Fjall {
             version: VERSION.to_owned(),
             durability: self.durability,
             durability_evidence: format!("{how}; fjall has no call that reads it back"),
-            log_place: self.home.directory().log_place(),
+            log_location: self.home.directory().log_location(),
         }
     }
 
-    fn meet(&self) -> io::Result<()> {
+    fn preflight(&self) -> io::Result<()> {
         self.home.directory().check()
     }
 
@@ -197,7 +197,7 @@ impl KeyValue for Fjall {
         let setting = capacity.map(|bytes| Setting {
             name: "cache_bytes".to_owned(),
             value: bytes.to_string(),
-            said_by: "Database::cache_capacity".to_owned(),
+            source: "Database::cache_capacity".to_owned(),
         });
         setting.into_iter().collect()
     }

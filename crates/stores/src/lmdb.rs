@@ -41,7 +41,7 @@ const READERS_MAX: u32 = 1 << 15;
 options! {
     /// The options of an `lmdb:` URL.
     #[derive(Debug)]
-    struct Given {
+    struct UrlOptions {
         durability: Durability as "os or data" = "data",
             "MDB_NOSYNC, or LMDB's default of two syncs for each commit";
         map_mib: u64 = 65_536 in 1..=16_777_216,
@@ -54,7 +54,7 @@ pub(crate) const LISTING: &Listing = &Listing {
     name: "lmdb",
     what: "LMDB in this process, a directory of two files",
     form: "lmdb:PATH?options, or lmdb?options for a temporary database that is removed",
-    options: Given::LISTING,
+    options: UrlOptions::LISTING,
 };
 
 /// LMDB as a key-value store, in its unnamed database.
@@ -72,7 +72,7 @@ struct Open {
 
 /// Opens the target that a `lmdb:` URL names, without touching its files.
 pub(crate) fn open(url: &Url) -> Result<LmdbTarget, Error> {
-    let Given { durability, map_mib } = Given::read(&url.given(LISTING)?)?;
+    let UrlOptions { durability, map_mib } = UrlOptions::read(&url.option_args(LISTING)?)?;
     let store = Lmdb {
         durability: honoured(durability)?,
         map_mib,
@@ -176,12 +176,12 @@ impl Open {
     }
 
     /// The durability that the flags in force provide, and the sentence that explains it.
-    fn evidence(&self) -> (Durability, String) {
+    fn durability_report(&self) -> (Durability, String) {
         let Ok(flags) = self.environment.get_flags() else {
             let what = "mdb_env_get_flags failed, so nothing is known about its syncs";
             return (Durability::Os, what.to_owned());
         };
-        let said = format!("mdb_env_get_flags returns {flags:#x}:");
+        let reported_flags = format!("mdb_env_get_flags returns {flags:#x}:");
         let (durability, what) = if flags & EnvFlags::NO_SYNC.bits() != 0 {
             (Durability::Os, "MDB_NOSYNC is set, a commit syncs nothing")
         } else if flags & EnvFlags::NO_META_SYNC.bits() != 0 {
@@ -193,7 +193,7 @@ impl Open {
                         opened with O_DSYNC";
             (Durability::Data, what)
         };
-        (durability, format!("{said} {what}"))
+        (durability, format!("{reported_flags} {what}"))
     }
 }
 
@@ -201,7 +201,7 @@ impl KeyValue for Lmdb {
     fn about(&self) -> StoreInfo {
         let asked = "set by its flags, and read back after the store is opened";
         let (durability, durability_evidence) = match &*self.home.opened() {
-            Some(open) => open.evidence(),
+            Some(open) => open.durability_report(),
             None => (self.durability, asked.to_owned()),
         };
         let version = heed::lmdb_version();
@@ -210,11 +210,11 @@ impl KeyValue for Lmdb {
             version: format!("{}.{}.{}", version.major, version.minor, version.patch),
             durability,
             durability_evidence,
-            log_place: self.home.directory().log_place(),
+            log_location: self.home.directory().log_location(),
         }
     }
 
-    fn meet(&self) -> io::Result<()> {
+    fn preflight(&self) -> io::Result<()> {
         self.home.directory().check()
     }
 
@@ -262,10 +262,10 @@ impl KeyValue for Lmdb {
             return Vec::new();
         };
         let info = open.environment.info();
-        let setting = |name: &str, value: String, said_by: &str| Setting {
+        let setting = |name: &str, value: String, source: &str| Setting {
             name: name.to_owned(),
             value,
-            said_by: said_by.to_owned(),
+            source: source.to_owned(),
         };
         let mut settings = vec![
             setting("map_bytes", info.map_size.to_string(), "mdb_env_info"),
@@ -281,7 +281,7 @@ impl KeyValue for Lmdb {
     fn synced_writes(&self) -> Option<u64> {
         let open = self.home.opened();
         let open = open.as_ref()?;
-        let (durability, _) = open.evidence();
+        let (durability, _) = open.durability_report();
         (durability == Durability::Data).then(|| open.environment.info().last_txn_id as u64)
     }
 }

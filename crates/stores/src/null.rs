@@ -26,7 +26,7 @@ pub const ROWS_MAX: u64 = 1_000;
 /// The maximum length of a returned text or bytes value.
 const BYTES_MAX: usize = 100;
 
-const FILLER: &str = "the null target answers this text to whoever asks for one, whatever was written before; keeps none..";
+const FILLER: &str = "the null target returns this text for every read of a text, whatever was written: it keeps none.....";
 
 /// The target that does nothing.
 #[derive(Clone, Copy, Debug, Default)]
@@ -38,7 +38,7 @@ pub struct Null {
 options! {
     /// The options of `null`.
     #[derive(Debug)]
-    struct Given {
+    struct UrlOptions {
         delay_ns: u64 = 0 in 0..=1_000_000_000,
             "how long each commit keeps its thread busy: a store of known cost";
     }
@@ -48,12 +48,12 @@ pub(crate) const LISTING: &Listing = &Listing {
     name: "null",
     what: "does nothing, at once: measures syncline itself",
     form: "null, or null?options",
-    options: Given::LISTING,
+    options: UrlOptions::LISTING,
 };
 
 /// Opens the target that a `null:` URL names.
 pub(crate) fn open(url: &Url) -> Result<Null, Error> {
-    let given = url.given(LISTING)?;
+    let given = url.option_args(LISTING)?;
     if url.path.as_ref().is_some_and(|path| !path.is_empty()) {
         return Err(Error::Malformed {
             url: url.text.clone(),
@@ -61,7 +61,7 @@ pub(crate) fn open(url: &Url) -> Result<Null, Error> {
             form: LISTING.form,
         });
     }
-    Ok(Null { delay_ns: Given::read(&given)?.delay_ns })
+    Ok(Null { delay_ns: UrlOptions::read(&given)?.delay_ns })
 }
 
 impl Target for Null {
@@ -92,7 +92,7 @@ impl Target for Null {
         }
     }
 
-    fn log_place(&self) -> LogLocation {
+    fn log_location(&self) -> LogLocation {
         LogLocation::Nowhere("the null target keeps no log".to_owned())
     }
 
@@ -100,7 +100,7 @@ impl Target for Null {
         Ok(())
     }
 
-    async fn evidence(&self) -> TargetResult<ReportedSettings> {
+    async fn reported_settings(&self) -> TargetResult<ReportedSettings> {
         Ok(ReportedSettings {
             product: "null".to_owned(),
             version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -281,8 +281,8 @@ mod tests {
 
     #[test]
     fn it_reports_that_nothing_is_stored() {
-        let evidence = block_on(&(), Null::default().evidence()).unwrap();
-        assert_eq!(evidence.durability.word(), "none");
+        let reported = block_on(&(), Null::default().reported_settings()).unwrap();
+        assert_eq!(reported.durability.word(), "none");
         assert!(!Null::default().capabilities().keeps_rows);
     }
 

@@ -29,7 +29,7 @@ pub(crate) fn private(store: &str) -> Result<PathBuf, Error> {
 /// Private directories of a store next to that path whose processes have ended: a signal ended them
 /// before they could remove them (SIGXFSZ, SIGXCPU, SIGKILL). Only directories of this user are
 /// returned; whether a process in another container uses one is checked by its lock.
-pub(crate) fn abandoned(path: &Path, store: &str) -> Vec<PathBuf> {
+pub(crate) fn abandoned_directories(path: &Path, store: &str) -> Vec<PathBuf> {
     let prefix = format!(".syncline-{store}-");
     let own = rustix::process::geteuid().as_raw();
     let is_left = |path: &PathBuf| {
@@ -68,7 +68,7 @@ pub(crate) fn failed(doing: &str, path: &Path, error: &io::Error) -> Failure {
 
 #[cfg(test)]
 pub(crate) mod tests {
-    use super::abandoned;
+    use super::abandoned_directories;
     use std::fs;
     use std::path::{Path, PathBuf};
 
@@ -101,6 +101,6 @@ pub(crate) mod tests {
         fs::write(folder.path().join(".syncline-lmdb-99999998-0"), "a file").unwrap();
         let link = folder.path().join(".syncline-lmdb-99999997-0");
         std::os::unix::fs::symlink(&gone, link).unwrap();
-        assert_eq!(abandoned(&folder.path().join("new"), "lmdb"), [gone]);
+        assert_eq!(abandoned_directories(&folder.path().join("new"), "lmdb"), [gone]);
     }
 }

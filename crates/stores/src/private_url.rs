@@ -42,7 +42,7 @@ pub fn launch_spec(url: &str) -> Option<Result<LaunchSpec, Error>> {
     let spec = parse(product, url).and_then(|spec| {
         spec.check_supported()?;
         // The other options are checked by the target; opening it changes nothing.
-        AnyTarget::open(&spec.url_of_none())?;
+        AnyTarget::open(&spec.placeholder_url())?;
         Ok(spec)
     });
     Some(spec)
@@ -61,7 +61,7 @@ fn parse(product: Product, url: &str) -> Result<LaunchSpec, Error> {
         options: OPTIONS,
     };
     let url = Url { pairs: own, ..url };
-    let given = url.given(&listing)?;
+    let given = url.option_args(&listing)?;
     let durability = given.word("durability", &Durability::ALL, Durability::word)?;
     Ok(LaunchSpec {
         durability: durability.unwrap_or(Durability::Data),
@@ -87,7 +87,7 @@ mod tests {
         assert_eq!(spec.durability, Durability::Os);
         assert_eq!(spec.cache_bytes, Some(512 << 20));
         assert_eq!(spec.cpus.as_deref(), Some("0-1"));
-        let target = spec.url_of_none();
+        let target = spec.placeholder_url();
         assert!(target.ends_with("?durability=os&isolation=serializable"), "{target}");
     }
 

@@ -34,7 +34,7 @@ const ROWS: TableDefinition<'_, &[u8], &[u8]> = TableDefinition::new("rows");
 options! {
     /// The options of a `redb:` URL.
     #[derive(Debug)]
-    struct Given {
+    struct UrlOptions {
         durability: Durability as "none or data" = "data",
             "Durability::None or Durability::Immediate for each transaction";
     }
@@ -45,7 +45,7 @@ pub(crate) const LISTING: &Listing = &Listing {
     name: "redb",
     what: "redb in this process, a directory of one file",
     form: "redb:PATH?options, or redb?options for a temporary database that is removed",
-    options: Given::LISTING,
+    options: UrlOptions::LISTING,
 };
 
 /// redb as a key-value store, in one table.
@@ -58,7 +58,7 @@ pub struct Redb {
 /// Opens the target that a `redb:` URL names, without touching its files.
 pub(crate) fn open(url: &Url) -> Result<RedbTarget, Error> {
     let store = Redb {
-        durability: honoured(Given::read(&url.given(LISTING)?)?.durability)?,
+        durability: honoured(UrlOptions::read(&url.option_args(LISTING)?)?.durability)?,
         home: DirectoryStore::new(Directory::of(url, LISTING, &[FILE], LISTING.name)?),
     };
     Ok(KeyValueTarget::new(store))
@@ -152,11 +152,11 @@ impl KeyValue for Redb {
             version: VERSION.to_owned(),
             durability: self.durability,
             durability_evidence: format!("{how}; redb has no call that reads it back"),
-            log_place: self.home.directory().log_place(),
+            log_location: self.home.directory().log_location(),
         }
     }
 
-    fn meet(&self) -> io::Result<()> {
+    fn preflight(&self) -> io::Result<()> {
         self.home.directory().check()
     }
 

@@ -81,7 +81,7 @@ impl Url {
     }
 
     /// Its options, checked against those that the target lists.
-    pub(crate) fn given(&self, listing: &Listing) -> Result<OptionArgs<'_>, Error> {
+    pub(crate) fn option_args(&self, listing: &Listing) -> Result<OptionArgs<'_>, Error> {
         Ok(OptionArgs::new(format!("target {}", listing.name), listing.options, &self.pairs)?)
     }
 }

@@ -38,7 +38,7 @@ struct FaultySession {
     plan: Plan,
     waiting: usize,
     answers: Vec<Rows>,
-    lent: Rows,
+    borrowed_rows: Rows,
 }
 
 impl Target for Faulty {
@@ -53,16 +53,16 @@ impl Target for Faulty {
         self.target.capabilities()
     }
 
-    fn log_place(&self) -> LogLocation {
-        self.target.log_place()
+    fn log_location(&self) -> LogLocation {
+        self.target.log_location()
     }
 
     async fn create(&self, plan: &Plan) -> TargetResult<()> {
         self.target.create(plan).await
     }
 
-    async fn evidence(&self) -> TargetResult<ReportedSettings> {
-        self.target.evidence().await
+    async fn reported_settings(&self) -> TargetResult<ReportedSettings> {
+        self.target.reported_settings().await
     }
 
     fn worker(&self) -> TargetResult<AnyWorker> {
@@ -76,7 +76,7 @@ impl Target for Faulty {
             plan: plan.clone(),
             waiting: 0,
             answers: Vec::new(),
-            lent: Rows::default(),
+            borrowed_rows: Rows::default(),
         })
     }
 
@@ -155,8 +155,8 @@ impl Session for FaultySession {
                 let rows = self.session.receive().await?.clone();
                 self.answers.push(rows);
             }
-            self.lent = self.answers.pop().unwrap_or_default();
-            return Ok(&self.lent);
+            self.borrowed_rows = self.answers.pop().unwrap_or_default();
+            return Ok(&self.borrowed_rows);
         }
         let rows = self.session.receive().await?;
         if self.fault != Fault::DecimalsLoseTheirScale {
@@ -169,8 +169,8 @@ impl Session for FaultySession {
                 value => value,
             });
         }
-        self.lent = spoilt;
-        Ok(&self.lent)
+        self.borrowed_rows = spoilt;
+        Ok(&self.borrowed_rows)
     }
 
     async fn commit(&mut self) -> Result<(), Stop> {

@@ -87,15 +87,15 @@ fn etcd_conforms_in_all_but_indexes_and_joins() {
 fn its_own_count_shows_that_it_syncs() {
     let server = server();
     let target = open(&place(&server));
-    block_on(&(), target.meet()).unwrap();
+    block_on(&(), target.preflight()).unwrap();
     assert_eq!(target.process(), StoreProcess::Other(server.pid()));
-    let log = target.log_place();
+    let log = target.log_location();
     assert!(
         matches!(&log, LogLocation::Directory(place) if place.ends_with("member/wal")),
         "{log:?}"
     );
     block_on(&(), target.create(&plan())).unwrap();
-    let reported = block_on(&(), target.evidence()).unwrap();
+    let reported = block_on(&(), target.reported_settings()).unwrap();
     assert_eq!(reported.durability, Durability::Data);
     assert!(reported.durability_evidence.contains("3 consecutive commits"), "{reported:?}");
     assert!(reported.version.starts_with("3."), "{reported:?}");
@@ -174,12 +174,12 @@ fn unmanaged_keys_stay_and_a_server_in_use_is_not_disturbed() {
                 ask(server, "/v3/kv/range", r#"{"key": "bWluZQ=="}"#);
             }
         });
-        let refused = block_on(&(), target.meet()).unwrap_err();
+        let refused = block_on(&(), target.preflight()).unwrap_err();
         assert!(refused.what.contains("live=yes"), "{refused}");
         drop(stop);
         works.join().unwrap();
     });
-    block_on(&(), target.meet()).unwrap();
+    block_on(&(), target.preflight()).unwrap();
     block_on(&(), target.create(&plan())).unwrap();
     assert_eq!(keys(&server), "4", "two managed ones: the mark and the lease's key");
     let kept = block_on(&(), open(&place(&server)).clean()).unwrap();
@@ -300,7 +300,7 @@ impl Encrypted {
         let mut last = None;
         for _ in 0..1_000 {
             assert!(self.process.try_wait().unwrap().is_none(), "etcd ended");
-            match block_on(&(), target.meet()) {
+            match block_on(&(), target.preflight()) {
                 Ok(()) => return url,
                 Err(failure) => last = Some(failure),
             }
@@ -327,17 +327,17 @@ fn an_encrypted_server_conforms_and_is_verified_by_its_certificate() {
     let outcome = conforms(|| open(&url));
     assert!(outcome.findings.is_empty(), "{outcome}");
     let other = Certificates::new();
-    let stranger = other.root().display().to_string();
+    let other_root = other.root().display().to_string();
     for (url, why) in [
         (
-            url.replace(&roots, &stranger),
+            url.replace(&roots, &other_root),
             "its certificate is not signed by the key of the trusted root",
         ),
         (url.replace("etcds:", "etcd:").replace(&format!("tls_roots={roots}"), "live=yes"), ""),
     ] {
-        let failure = block_on(&(), open(&url).meet()).unwrap_err();
+        let failure = block_on(&(), open(&url).preflight()).unwrap_err();
         assert!(failure.what.contains(why), "{url}: {failure}");
     }
     let any = url.replace(&format!("tls_roots={roots}"), "tls=require");
-    block_on(&(), open(&any).meet()).unwrap();
+    block_on(&(), open(&any).preflight()).unwrap();
 }

@@ -5,7 +5,7 @@
 
 use std::fs;
 use std::path::Path;
-use syncline_contract::conformance::{block_on, refuses_foreign};
+use syncline_contract::conformance::{block_on, refuses_unmanaged};
 use syncline_contract::{Kind, LogLocation, Plan, Table, Target};
 use syncline_stores::{AnyTarget, Error, listings};
 
@@ -33,13 +33,13 @@ fn is_refused(name: &str, contents: &[u8], database: &str) {
     let path = folder.path().join(name);
     fs::write(&path, contents).unwrap();
     let target = open(&folder.path().join(database));
-    let findings = refuses_foreign(&target);
+    let findings = refuses_unmanaged(&target);
     assert!(findings.is_empty(), "{findings:?}");
     assert_eq!(fs::read(&path).unwrap(), contents, "{name} is left as it was");
     assert_eq!(names_in(folder.path()), [name]);
     let refusal = block_on(&(), target.create(&plan())).unwrap_err().to_string();
     assert!(refusal.contains(name) && refusal.contains("remove it yourself"), "{refusal}");
-    let refusal_at_preflight = block_on(&(), target.meet()).unwrap_err().to_string();
+    let refusal_at_preflight = block_on(&(), target.preflight()).unwrap_err().to_string();
     assert_eq!(refusal_at_preflight, refusal);
 }
 
@@ -60,7 +60,7 @@ fn a_database_of_another_program_is_refused_and_left_unchanged() {
     drop(theirs);
     let before = fs::read(&path).unwrap();
     let target = open(&path);
-    assert!(refuses_foreign(&target).is_empty());
+    assert!(refuses_unmanaged(&target).is_empty());
     assert_eq!(fs::read(&path).unwrap(), before);
     assert_eq!(names_in(folder.path()), ["theirs.db"]);
 }
@@ -101,7 +101,7 @@ fn a_private_store_is_in_the_current_directory_and_is_removed() {
     };
     let (one, other) = (AnyTarget::open("sqlite").unwrap(), AnyTarget::open("sqlite").unwrap());
     assert!(private().is_empty(), "opening must not create files");
-    assert_eq!(one.log_place(), LogLocation::Directory(here.clone()));
+    assert_eq!(one.log_location(), LogLocation::Directory(here.clone()));
     for target in [&one, &other] {
         block_on(&(), target.create(&plan())).unwrap();
     }

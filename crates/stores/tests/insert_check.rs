@@ -68,7 +68,7 @@ async fn one<C: Client>(
     session.begin(if aborts {
         syncline_contract::AccessPattern::Several
     } else {
-        client.shape(kind)
+        client.access_pattern(kind)
     });
     client.perform(kind, &mut Transaction::new(session, &mut asked)).await?;
     if aborts {

@@ -8,7 +8,7 @@
 use std::fs;
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use syncline_contract::conformance::{block_on, conforms, refuses_foreign};
+use syncline_contract::conformance::{block_on, conforms, refuses_unmanaged};
 use syncline_contract::key_value::{Change, KeyValue};
 use syncline_contract::{
     AccessPattern, CheckOutcome, Client, Ending, FailureKind, Kind, LogLocation, Order, Plan,
@@ -103,9 +103,9 @@ fn evidence_of(store: &str, word: &str) -> ReportedSettings {
     let target = open(store, &folder.path().join("store"), &options);
     block_on(&(), async {
         target.create(&plan()).await.unwrap();
-        let evidence = target.evidence().await.unwrap();
+        let reported = target.reported_settings().await.unwrap();
         target.remove().await.unwrap();
-        evidence
+        reported
     })
 }
 
@@ -114,9 +114,9 @@ fn each_word_is_in_force_or_refused_in_one_sentence() {
     for (store, words) in PEERS {
         for word in WORDS {
             if words.contains(&word) {
-                let evidence = evidence_of(store, word);
-                assert_eq!(evidence.durability.word(), word, "{store}");
-                let message = evidence.durability_evidence;
+                let reported = evidence_of(store, word);
+                assert_eq!(reported.durability.word(), word, "{store}");
+                let message = reported.durability_evidence;
                 let says_who = [
                     "mdb_env_get_flags returns",
                     "no call that reads it back",
@@ -137,10 +137,10 @@ fn each_word_is_in_force_or_refused_in_one_sentence() {
 #[test]
 fn the_flags_of_lmdb_are_those_in_force() {
     let flags = |word| {
-        let evidence = evidence_of("lmdb", word);
-        let flags = evidence.settings.iter().find(|one| one.name == "flags");
+        let reported = evidence_of("lmdb", word);
+        let flags = reported.settings.iter().find(|one| one.name == "flags");
         let flags = flags.expect("its flags are among its settings");
-        assert_eq!(flags.said_by, "mdb_env_get_flags");
+        assert_eq!(flags.source, "mdb_env_get_flags");
         u32::from_str_radix(flags.value.trim_start_matches("0x"), 16).unwrap()
     };
     let (no_sync, no_meta_sync) = (0x1_0000, 0x4_0000);
@@ -218,7 +218,7 @@ fn is_refused(store: &str, name: &str, contents: &[u8]) {
     fs::create_dir(&place).unwrap();
     fs::write(place.join(name), contents).unwrap();
     let target = open(store, &place, "");
-    let findings = refuses_foreign(&target);
+    let findings = refuses_unmanaged(&target);
     assert!(findings.is_empty(), "{findings:?}");
     assert_eq!(fs::read(place.join(name)).unwrap(), contents);
     assert_eq!(names_in(&place), [name]);
@@ -226,7 +226,7 @@ fn is_refused(store: &str, name: &str, contents: &[u8]) {
     let message = refusal.to_string();
     assert!(message.contains(name), "{message}");
     assert!(message.contains("was not made by syncline"), "{message}");
-    let preflight = block_on(&(), target.meet()).unwrap_err().to_string();
+    let preflight = block_on(&(), target.preflight()).unwrap_err().to_string();
     assert!(preflight.contains(name), "{preflight}");
 }
 
@@ -241,7 +241,7 @@ fn directories_of_others_are_refused_and_left_unchanged() {
         let file = folder.path().join("file");
         fs::write(&file, b"a file").unwrap();
         let target = open(store, &file, "");
-        assert!(refuses_foreign(&target).is_empty());
+        assert!(refuses_unmanaged(&target).is_empty());
         assert_eq!(fs::read(&file).unwrap(), b"a file");
     }
 }
@@ -305,7 +305,7 @@ fn a_private_store_is_in_the_current_directory_and_is_removed() {
         let private = || names_in(&here).into_iter().any(|name| name.starts_with(&ours));
         let target = AnyTarget::open(store).unwrap();
         assert!(!private(), "opening must not create files");
-        assert_eq!(target.log_place(), LogLocation::Directory(here.clone()));
+        assert_eq!(target.log_location(), LogLocation::Directory(here.clone()));
         block_on(&(), target.create(&plan())).unwrap();
         assert!(private());
         drop(target);

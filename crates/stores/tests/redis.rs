@@ -109,12 +109,12 @@ fn durability_is_read_back_and_another_one_is_refused() {
     ] {
         let server = server(durability);
         let target = open(&place(&server));
-        block_on(&(), target.meet()).unwrap();
+        block_on(&(), target.preflight()).unwrap();
         assert_eq!(target.process(), StoreProcess::Other(server.pid()));
-        let here = matches!(target.log_place(), LogLocation::Directory(place) if place.is_dir());
-        assert_eq!(here, durability != Durability::None, "{:?}", target.log_place());
+        let here = matches!(target.log_location(), LogLocation::Directory(place) if place.is_dir());
+        assert_eq!(here, durability != Durability::None, "{:?}", target.log_location());
         block_on(&(), target.create(&plan().0)).unwrap();
-        let reported = block_on(&(), target.evidence()).unwrap();
+        let reported = block_on(&(), target.reported_settings()).unwrap();
         assert_eq!(reported.durability, durability);
         assert!(reported.durability_evidence.contains(words), "{reported:?}");
         assert!(reported.version.starts_with(|first: char| first.is_ascii_digit()));
@@ -122,7 +122,7 @@ fn durability_is_read_back_and_another_one_is_refused() {
         drop(target);
         for other in [Durability::None, Durability::Os, Durability::Data] {
             let target = open(&format!("{}&durability={}", place(&server), other.word()));
-            let preflight = block_on(&(), target.meet());
+            let preflight = block_on(&(), target.preflight());
             assert_eq!(preflight.is_ok(), other == durability, "{preflight:?}");
         }
     }
@@ -134,7 +134,7 @@ fn everysec_is_durability_os() {
     assert_eq!(Other::of(&server).ask("CONFIG SET appendfsync everysec"), "+OK");
     let target = open(&format!("{}&live=yes", place(&server)));
     block_on(&(), target.create(&plan().0)).unwrap();
-    let reported = block_on(&(), target.evidence()).unwrap();
+    let reported = block_on(&(), target.reported_settings()).unwrap();
     assert_eq!(reported.durability, Durability::Os);
     assert!(reported.durability_evidence.contains("two seconds"), "{reported:?}");
     block_on(&(), target.remove()).unwrap();
@@ -148,11 +148,11 @@ fn unmanaged_keys_stay_and_other_clients_are_not_disturbed() {
         assert_eq!(other.ask(&format!("SET {key} precious")), "+OK");
     }
     let target = open(&place(&server));
-    let refused = block_on(&(), target.meet()).unwrap_err();
+    let refused = block_on(&(), target.preflight()).unwrap_err();
     assert!(refused.what.contains("live=yes"), "{refused}");
     assert_eq!(refused.kind, FailureKind::Limit);
     let target = open(&format!("{}&live=yes", place(&server)));
-    block_on(&(), target.meet()).unwrap();
+    block_on(&(), target.preflight()).unwrap();
     let (plan, _) = plan();
     block_on(&(), target.create(&plan)).unwrap();
     let worker = target.worker().unwrap();
@@ -306,7 +306,7 @@ fn an_encrypted_server_conforms_and_is_verified_by_its_certificate() {
     let outcome = conforms(|| open(&url));
     assert!(outcome.findings.is_empty(), "{outcome}");
     let target = open(&url);
-    block_on(&(), target.meet()).unwrap();
+    block_on(&(), target.preflight()).unwrap();
     assert_eq!(
         target.process(),
         StoreProcess::Other(server.pid()),
@@ -321,12 +321,12 @@ fn an_encrypted_server_conforms_and_is_verified_by_its_certificate() {
         (plain.replace("redis:", "rediss:"), "cannot be encrypted"),
     ] {
         let target = open(&url);
-        let failure = block_on(&(), target.meet()).unwrap_err();
+        let failure = block_on(&(), target.preflight()).unwrap_err();
         assert!(failure.what.contains(why), "{url}: {failure}");
         assert_eq!(failure.kind, FailureKind::Connection);
     }
     let any = format!("{place}/?tls=require&live=yes&{login}");
-    block_on(&(), open(&any).meet()).unwrap();
+    block_on(&(), open(&any).preflight()).unwrap();
     let unread = AnyTarget::open(&format!("{place}/?tls_roots=/nowhere")).unwrap_err();
     assert!(unread.to_string().contains("/nowhere"), "{unread}");
 }

@@ -26,14 +26,14 @@ fn made(place: &Path, options: &str) -> RocksdbTarget {
     target
 }
 
-fn evidence(target: &RocksdbTarget) -> ReportedSettings {
-    block_on(&(), target.evidence()).unwrap()
+fn reported_settings(target: &RocksdbTarget) -> ReportedSettings {
+    block_on(&(), target.reported_settings()).unwrap()
 }
 
-fn value(evidence: &ReportedSettings, name: &str) -> String {
-    let setting = evidence.settings.iter().find(|one| one.name == name);
+fn value(reported: &ReportedSettings, name: &str) -> String {
+    let setting = reported.settings.iter().find(|one| one.name == name);
     let setting = setting.unwrap_or_else(|| panic!("{name} is not shown"));
-    assert!(!setting.said_by.is_empty());
+    assert!(!setting.source.is_empty());
     setting.value.clone()
 }
 
@@ -88,7 +88,7 @@ fn reported_settings_are_those_that_rocksdb_wrote_and_counted() {
         ),
     ] {
         let target = made(&folder.path().join(word), &format!("&durability={word}"));
-        let reported = evidence(&target);
+        let reported = reported_settings(&target);
         assert_eq!(reported.durability, durability);
         assert!(reported.durability_evidence.contains(counted), "{reported:?}");
         assert_eq!(value(&reported, "use_fsync"), fsync);
@@ -115,7 +115,7 @@ fn a_recycled_log_is_written_over_and_a_fresh_one_grows() {
     let folder = tempfile::tempdir().unwrap();
     let place = folder.path().join("recycled");
     let target = made(&place, "&wal=recycled");
-    assert_eq!(value(&evidence(&target), "recycle_log_file_num"), "2");
+    assert_eq!(value(&reported_settings(&target), "recycle_log_file_num"), "2");
     let before = logs(&place);
     assert!(before.iter().all(|(_, bytes, _)| *bytes > MIB * 5 / 4), "{before:?}");
     for number in 0..20_000 {
@@ -132,7 +132,7 @@ fn a_recycled_log_is_written_over_and_a_fresh_one_grows() {
 
     let place = folder.path().join("fresh");
     let target = made(&place, "&wal=fresh");
-    let reported = evidence(&target);
+    let reported = reported_settings(&target);
     assert_eq!(value(&reported, "recycle_log_file_num"), "0");
     assert_eq!(value(&reported, "wal_recovery_mode"), "kPointInTimeRecovery");
     assert!(logs(&place).iter().all(|(_, bytes, _)| *bytes == 0));
@@ -151,7 +151,7 @@ fn a_log_is_not_recycled_where_there_is_none() {
     );
     let folder = tempfile::tempdir().unwrap();
     let target = made(&folder.path().join("store"), "&durability=none");
-    assert_eq!(value(&evidence(&target), "recycle_log_file_num"), "0");
+    assert_eq!(value(&reported_settings(&target), "recycle_log_file_num"), "0");
     block_on(&(), target.remove()).unwrap();
 }
 

@@ -23,10 +23,10 @@ const BYTES: &str = "every record holds the bytes that were written";
 const RECORD_READS: &str = "every read answered its record, byte for byte";
 
 impl CheckedRun {
-    fn look_at_kept_rows(&self) {
+    fn read_kept_rows(&self) {
         block_on(&self.worker, async {
             let mut session = self.connect().await;
-            self.workload.look_at_kept_rows(&mut session).await.unwrap();
+            self.workload.read_kept_rows(&mut session).await.unwrap();
         });
     }
 
@@ -172,7 +172,7 @@ fn oltp_finds_additions_that_a_store_has_dropped_from_kept_rows_too() {
         let run = CheckedRun::new("client=threads", "oltp", &of(test));
         run.perform(140, |_| false);
         run.workload.run_begins(7);
-        run.look_at_kept_rows();
+        run.read_kept_rows();
         run.damage_store(damage_store);
         let tallies = run.perform(70, |_| false);
         run.check(tallies)
@@ -188,7 +188,7 @@ fn oltp_finds_additions_that_a_store_has_dropped_from_kept_rows_too() {
     // Unless the tables were only prepared.
     let prepared = CheckedRun::new("client=threads", "oltp", &of("write_only"));
     prepared.workload.run_begins(7);
-    prepared.look_at_kept_rows();
+    prepared.read_kept_rows();
     prepared.damage_store(DROPS);
     let tallies = prepared.perform(70, |_| false);
     assert_eq!(violated(prepared.check(tallies)), [COUNTS]);

@@ -14,17 +14,17 @@ fn evidence_of(options: &str) -> ReportedSettings {
     plan.table(Table::new("t").column("id", syncline_contract::Kind::Int).key(&["id"]));
     block_on(&(), async {
         target.create(&plan).await.unwrap();
-        let evidence = target.evidence().await.unwrap();
-        assert_eq!(target.log_place(), LogLocation::Directory(folder.path().to_owned()));
+        let reported = target.reported_settings().await.unwrap();
+        assert_eq!(target.log_location(), LogLocation::Directory(folder.path().to_owned()));
         target.remove().await.unwrap();
-        evidence
+        reported
     })
 }
 
-fn setting<'e>(evidence: &'e ReportedSettings, name: &str) -> (&'e str, &'e str) {
-    let found = evidence.settings.iter().find(|setting| setting.name == name);
+fn setting<'e>(reported: &'e ReportedSettings, name: &str) -> (&'e str, &'e str) {
+    let found = reported.settings.iter().find(|setting| setting.name == name);
     let found = found.unwrap_or_else(|| panic!("the reported settings include {name}"));
-    (&found.value, &found.said_by)
+    (&found.value, &found.source)
 }
 
 #[test]
@@ -45,30 +45,30 @@ fn each_durability_sets_a_level_that_sqlite_reports() {
         ("client=queue&locking_mode=EXCLUSIVE", Durability::Data, "2", "wal"),
         ("durability=os&journal=persist", Durability::Os, "0", "persist"),
     ] {
-        let evidence = evidence_of(options);
-        assert_eq!(evidence.durability, durability, "{options}");
-        assert_eq!(setting(&evidence, "synchronous"), (synchronous, "PRAGMA synchronous"));
-        assert_eq!(setting(&evidence, "journal_mode"), (journal, "PRAGMA journal_mode"));
+        let reported = evidence_of(options);
+        assert_eq!(reported.durability, durability, "{options}");
+        assert_eq!(setting(&reported, "synchronous"), (synchronous, "PRAGMA synchronous"));
+        assert_eq!(setting(&reported, "journal_mode"), (journal, "PRAGMA journal_mode"));
         let evidence_text = format!("synchronous={synchronous} ");
         assert!(
-            evidence.durability_evidence.contains(&evidence_text),
+            reported.durability_evidence.contains(&evidence_text),
             "{}",
-            evidence.durability_evidence
+            reported.durability_evidence
         );
     }
 }
 
 #[test]
 fn other_settings_are_read_back_too() {
-    let evidence = evidence_of("page_bytes=8192&cache_kib=512&checkpoint_pages=77&wait=even");
-    assert_eq!(setting(&evidence, "page_size").0, "8192");
-    assert_eq!(setting(&evidence, "cache_size").0, "-512");
-    assert_eq!(setting(&evidence, "wal_autocheckpoint").0, "77");
-    assert!(setting(&evidence, "waiting for locks").0.contains("millisecond"));
-    assert!(setting(&evidence, "compile_options").0.contains("THREADSAFE=1"));
-    assert_eq!(evidence.version, rusqlite::version());
-    let evidence = evidence_of("client=queue&locking_mode=exclusive");
-    assert_eq!(setting(&evidence, "locking_mode").0, "exclusive");
+    let reported = evidence_of("page_bytes=8192&cache_kib=512&checkpoint_pages=77&wait=even");
+    assert_eq!(setting(&reported, "page_size").0, "8192");
+    assert_eq!(setting(&reported, "cache_size").0, "-512");
+    assert_eq!(setting(&reported, "wal_autocheckpoint").0, "77");
+    assert!(setting(&reported, "waiting for locks").0.contains("millisecond"));
+    assert!(setting(&reported, "compile_options").0.contains("THREADSAFE=1"));
+    assert_eq!(reported.version, rusqlite::version());
+    let reported = evidence_of("client=queue&locking_mode=exclusive");
+    assert_eq!(setting(&reported, "locking_mode").0, "exclusive");
 }
 
 #[test]

@@ -13,7 +13,7 @@ pub const BY_CLIENT: i64 = 1 << 32;
 
 /// The workload.
 pub struct Keys {
-    book: Arc<CallLog>,
+    calls: Arc<CallLog>,
     plan: Plan,
     /// If this is `Some(n)`, the workload aborts every `n`th transaction of a client.
     pub abort_every: Option<i64>,
@@ -53,7 +53,7 @@ impl Keys {
         let mut plan = Plan::new();
         declare(&mut plan);
         Keys {
-            book: store.book.clone(),
+            calls: store.calls.clone(),
             plan,
             abort_every: None,
             rows: 0,
@@ -75,14 +75,14 @@ impl Client for KeysClient {
     fn draw(&mut self) -> usize {
         assert!(
             self.open.is_none(),
-            "the client is told how a transaction ended before it draws the next"
+            "the client learns how a transaction ended before it draws the next"
         );
         self.open = Some(self.first + self.tally.drawn);
         self.tally.drawn += 1;
         0
     }
 
-    fn shape(&self, _kind: usize) -> AccessPattern {
+    fn access_pattern(&self, _kind: usize) -> AccessPattern {
         AccessPattern::Single
     }
 
@@ -105,7 +105,7 @@ impl Client for KeysClient {
     }
 
     fn ended(&mut self, _kind: usize, ending: Ending) {
-        let key = self.open.take().expect("the client is told once how a transaction ended");
+        let key = self.open.take().expect("the client learns once how a transaction ended");
         match ending {
             Ending::Committed => self.tally.committed.push(key),
             Ending::Undone => self.tally.undone.push(key),
@@ -116,7 +116,7 @@ impl Client for KeysClient {
     fn tally(self) -> Tally {
         assert!(
             self.open.is_none(),
-            "the client is told how every transaction ended before its tally is taken"
+            "the client learns how every transaction ended before its tally is taken"
         );
         self.tally
     }
@@ -181,7 +181,7 @@ impl Workload for Keys {
         tallies: Vec<Tally>,
         _session: &mut S,
     ) -> Result<Vec<Check>, Stop> {
-        let keys = self.book.keys.lock().unwrap();
+        let keys = self.calls.keys.lock().unwrap();
         let mut wrong: Vec<&i64> = Vec::new();
         for tally in &tallies {
             let commits = |key: &i64| keys.get(key).copied().unwrap_or_default();

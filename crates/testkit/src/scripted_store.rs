@@ -97,26 +97,26 @@ pub struct Store {
     /// Its name.
     pub name: &'static str,
     /// Its capabilities.
-    pub can: Capabilities,
+    pub capabilities: Capabilities,
     /// The calls that it received.
-    pub book: Arc<CallLog>,
+    pub calls: Arc<CallLog>,
     /// How each commit ends.
     pub script: Arc<Script>,
-    /// The step that fails: "meet", "counters", "create", "evidence", "worker", "connect", "load" or
-    /// "remove".
+    /// The step that fails: `preflight`, `counters`, `create`, `reported_settings`, `worker`, `connect`,
+    /// `load` or `remove`.
     pub broken: Option<&'static str>,
     /// The step that never ends: "load".
     pub hangs: Option<&'static str>,
     /// The process whose system calls it reports as its own.
     pub process: StoreProcess,
     /// The location that it reports for its log.
-    pub log_place: LogLocation,
+    pub log_location: LogLocation,
     /// The reason why it accepts no writes, or `None` if it does.
-    pub takes_no_writes: Option<String>,
+    pub read_only_reason: Option<String>,
     /// True if it reports counters, with one sync for two commits, and a round trip of 50 us.
     pub counts: bool,
     /// The number of observations, each of which it counts as a commit.
-    pub looks: AtomicUsize,
+    pub observations: AtomicUsize,
     log: Mutex<Option<Sender<Arc<Ticket>>>>,
     thread: Option<JoinHandle<()>>,
 }
@@ -138,20 +138,20 @@ impl Store {
         });
         Store {
             name: "scripted",
-            can: Capabilities {
+            capabilities: Capabilities {
                 client_model: ClientModel::Futures,
                 loads: true,
                 ..Capabilities::least()
             },
-            book: Arc::default(),
+            calls: Arc::default(),
             script: Arc::new(script),
             broken: None,
             hangs: None,
             process: StoreProcess::InProcess,
-            log_place: LogLocation::Nowhere("it keeps no log".to_owned()),
-            takes_no_writes: None,
+            log_location: LogLocation::Nowhere("it keeps no log".to_owned()),
+            read_only_reason: None,
             counts: false,
-            looks: AtomicUsize::new(0),
+            observations: AtomicUsize::new(0),
             log: Mutex::new(Some(sender)),
             thread: Some(thread),
         }
@@ -170,13 +170,13 @@ impl Store {
     }
 
     fn counted(&self) -> Vec<Counter> {
-        let open = self.book.sessions_open.load(Ordering::SeqCst);
+        let open = self.calls.sessions_open.load(Ordering::SeqCst);
         assert_eq!(open, 0, "counters are read only while no session is open");
-        let keys = self.book.keys.lock().unwrap();
+        let keys = self.calls.keys.lock().unwrap();
         let commits: u64 = keys.values().map(|times| u64::from(*times)).sum();
-        let looks = self.looks.load(Ordering::SeqCst) as u64;
+        let observations = self.observations.load(Ordering::SeqCst) as u64;
         vec![
-            Counter::read(Meaning::Commits, "commits", commits + looks, "the script"),
+            Counter::read(Meaning::Commits, "commits", commits + observations, "the script"),
             Counter::read(Meaning::LogSyncs, "syncs", commits / 2, "the script"),
             Counter::unavailable(Meaning::SyncTime, "time", "it is not timed", "the script"),
         ]
@@ -185,13 +185,13 @@ impl Store {
     /// Makes the store require one thread for each client.
     #[must_use]
     pub fn blocking(mut self) -> Store {
-        self.can.client_model = ClientModel::Threads;
+        self.capabilities.client_model = ClientModel::Threads;
         self
     }
 
     /// The number of times that its tables were removed.
     pub fn removed(&self) -> usize {
-        self.book.removed.load(Ordering::SeqCst)
+        self.calls.removed.load(Ordering::SeqCst)
     }
 
     fn step(&self, step: &'static str) -> TargetResult<()> {
@@ -215,7 +215,7 @@ impl Drop for Store {
 /// A worker's part of the store, which completes the waiting tickets at the end of a pass.
 #[derive(Clone)]
 pub struct Part {
-    book: Arc<CallLog>,
+    calls: Arc<CallLog>,
     running: Rc<Cell<bool>>,
     waiting: Rc<Cell<Vec<Arc<Ticket>>>>,
 }
@@ -227,7 +227,7 @@ impl Worker for Part {
 
     fn pass_ended(&self) {
         assert!(self.running.replace(false), "a pass ends only after it has started");
-        self.book.passes.fetch_add(1, Ordering::SeqCst);
+        self.calls.passes.fetch_add(1, Ordering::SeqCst);
         for ticket in self.waiting.take() {
             ticket.complete();
         }
@@ -250,7 +250,7 @@ pub struct Connection {
 impl Connection {
     fn commit_key(&self) {
         if let Some((key, _)) = self.key {
-            *self.part.book.keys.lock().unwrap().entry(key).or_default() += 1;
+            *self.part.calls.keys.lock().unwrap().entry(key).or_default() += 1;
         }
     }
 
@@ -299,8 +299,8 @@ impl Connection {
 }
 
 impl Session for Connection {
-    fn begin(&mut self, shape: AccessPattern) {
-        assert_eq!(shape, AccessPattern::Single);
+    fn begin(&mut self, pattern: AccessPattern) {
+        assert_eq!(pattern, AccessPattern::Single);
         assert!(self.key.is_none(), "a transaction begins only after the previous one has ended");
         assert!(!self.lost, "a lost connection is not used again");
     }
@@ -309,7 +309,7 @@ impl Session for Connection {
         let [Value::Int(key)] = values else {
             panic!("the plan declares one integer, not {values:?}");
         };
-        self.part.book.tried.lock().unwrap().push(*key);
+        self.part.calls.tried.lock().unwrap().push(*key);
         self.key = Some((*key, operation));
         Ok(())
     }
@@ -328,7 +328,7 @@ impl Session for Connection {
     }
 
     async fn abort(&mut self) {
-        self.part.book.aborts.fetch_add(1, Ordering::SeqCst);
+        self.part.calls.aborts.fetch_add(1, Ordering::SeqCst);
         self.key = None;
     }
 
@@ -340,7 +340,7 @@ impl Session for Connection {
         if self.load_hangs {
             std::future::pending::<()>().await;
         }
-        let mut loaded = self.part.book.loaded.lock().unwrap();
+        let mut loaded = self.part.calls.loaded.lock().unwrap();
         for row in batch.iter() {
             let Value::Int(key) = row.value(0) else {
                 panic!("a loaded row is one integer");
@@ -353,7 +353,7 @@ impl Session for Connection {
 
 impl Drop for Connection {
     fn drop(&mut self) {
-        self.part.book.sessions_open.fetch_sub(1, Ordering::SeqCst);
+        self.part.calls.sessions_open.fetch_sub(1, Ordering::SeqCst);
     }
 }
 
@@ -365,20 +365,20 @@ impl Target for Store {
         self.name.to_owned()
     }
 
-    async fn meet(&self) -> TargetResult<()> {
-        self.step("meet")
+    async fn preflight(&self) -> TargetResult<()> {
+        self.step("preflight")
     }
 
     fn capabilities(&self) -> Capabilities {
-        self.can.clone()
+        self.capabilities.clone()
     }
 
-    fn takes_no_writes(&self) -> Option<String> {
-        self.takes_no_writes.clone()
+    fn read_only_reason(&self) -> Option<String> {
+        self.read_only_reason.clone()
     }
 
-    fn log_place(&self) -> LogLocation {
-        self.log_place.clone()
+    fn log_location(&self) -> LogLocation {
+        self.log_location.clone()
     }
 
     async fn unfinished_wait(&self) -> TargetResult<Option<String>> {
@@ -399,32 +399,32 @@ impl Target for Store {
     }
 
     async fn observe(&self) -> TargetResult<StoreObservation> {
-        let looks = self.looks.fetch_add(1, Ordering::SeqCst) as u64;
-        let key = self.book.keys.lock().unwrap().len() as i64;
+        let observations = self.observations.fetch_add(1, Ordering::SeqCst) as u64;
+        let key = self.calls.keys.lock().unwrap().len() as i64;
         // Another client commits four times between two observations.
         for number in 0..4 {
-            self.book.keys.lock().unwrap().insert(key + number, 1);
+            self.calls.keys.lock().unwrap().insert(key + number, 1);
         }
         Ok(StoreObservation {
             product: "scripted".to_owned(),
             version: "1".to_owned(),
-            log_place: self.log_place(),
+            log_location: self.log_location(),
             process: self.process,
             unseen_syncs: None,
             counters: self.counted(),
-            own_commits: looks + 1,
+            own_commits: observations + 1,
             settings: Vec::new(),
             replication: Err("it has none".to_owned()),
         })
     }
 
     async fn create(&self, _plan: &Plan) -> TargetResult<()> {
-        self.book.created.fetch_add(1, Ordering::SeqCst);
+        self.calls.created.fetch_add(1, Ordering::SeqCst);
         self.step("create")
     }
 
-    async fn evidence(&self) -> TargetResult<ReportedSettings> {
-        self.step("evidence")?;
+    async fn reported_settings(&self) -> TargetResult<ReportedSettings> {
+        self.step("reported_settings")?;
         Ok(ReportedSettings {
             product: "scripted".to_owned(),
             version: "1".to_owned(),
@@ -437,13 +437,13 @@ impl Target for Store {
 
     fn worker(&self) -> TargetResult<Part> {
         self.step("worker")?;
-        Ok(Part { book: self.book.clone(), running: Rc::default(), waiting: Rc::default() })
+        Ok(Part { calls: self.calls.clone(), running: Rc::default(), waiting: Rc::default() })
     }
 
     async fn connect(&self, _plan: &Plan, part: &Part) -> TargetResult<Connection> {
         self.step("connect")?;
-        self.book.sessions.fetch_add(1, Ordering::SeqCst);
-        self.book.sessions_open.fetch_add(1, Ordering::SeqCst);
+        self.calls.sessions.fetch_add(1, Ordering::SeqCst);
+        self.calls.sessions_open.fetch_add(1, Ordering::SeqCst);
         Ok(Connection {
             part: part.clone(),
             log: self.log.lock().unwrap().clone(),
@@ -458,8 +458,8 @@ impl Target for Store {
     }
 
     async fn remove(&self) -> TargetResult<()> {
-        self.book.removed.fetch_add(1, Ordering::SeqCst);
-        let open = self.book.sessions_open.load(Ordering::SeqCst);
+        self.calls.removed.fetch_add(1, Ordering::SeqCst);
+        let open = self.calls.sessions_open.load(Ordering::SeqCst);
         assert_eq!(open, 0, "sessions are closed before the store is removed");
         self.step("remove")
     }

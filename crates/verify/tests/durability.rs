@@ -20,7 +20,8 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 use support::{CHILD, request, verified};
 use syncline_verify::durability::{
-    ChildProgram, Class, VERB, Verdict, across, child, kept, parse, recheck_images, stores, verify,
+    ChildProgram, Class, VERB, Verdict, check_crash_histories, child, parse, read_case,
+    recheck_images, stores, verify,
 };
 use syncline_verify::power::Mount;
 use tempfile::TempDir;
@@ -122,7 +123,7 @@ fn sqlite_holds_in_full_and_loses_as_documented() {
         assert_eq!(struck.times == 0, struck.found.is_none(), "{struck:?}");
         assert_eq!(struck.is_bad(), !struck.kept.is_empty(), "{struck:?}");
         for image in &struck.kept {
-            let case = kept(image).unwrap();
+            let case = read_case(image).unwrap();
             let fault = case.fault.unwrap_or_default();
             assert!(fault.starts_with(&struck.fault), "{fault}: {struck:?}");
             fails_again(image, &ChildProgram::this(CHILD).unwrap(), &scratch);
@@ -177,7 +178,8 @@ fn histories_continue_after_crashes() {
         let scratch = tempfile::tempdir().unwrap();
         let request = request(target, &scratch);
         let program = ChildProgram::this(CHILD).unwrap();
-        let found = across(&request, &program, &AtomicBool::new(false), &|_| {}).unwrap();
+        let found =
+            check_crash_histories(&request, &program, &AtomicBool::new(false), &|_| {}).unwrap();
         println!("{}\n", found.sentences().join("\n"));
         assert!(found.holds(), "{found:?}");
         let cuts = found.cuts.unwrap();

@@ -91,14 +91,14 @@ fn image(recording: &Recording, steps: usize, loss: Loss) -> TempDir {
 fn a_trial_mount_reports_why_it_fails() {
     let folder = tempfile::tempdir().unwrap();
     if Mount::refusal().is_some() {
-        assert_eq!(Mount::tried(folder.path()), Mount::refusal());
+        assert_eq!(Mount::check_works(folder.path()), Mount::refusal());
         return;
     }
-    assert_eq!(Mount::tried(folder.path()), None);
+    assert_eq!(Mount::check_works(folder.path()), None);
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0, "nothing remains");
     let absent = folder.path().join("file");
     fs::write(&absent, "").unwrap();
-    let why = Mount::tried(&absent).unwrap();
+    let why = Mount::check_works(&absent).unwrap();
     assert!(why.contains("cannot make"), "{why}");
 }
 

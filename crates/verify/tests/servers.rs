@@ -20,8 +20,8 @@ use std::sync::atomic::AtomicBool;
 use support::{CHILD, request, verified};
 use syncline_testkit::public_directory;
 use syncline_verify::durability::{
-    ChildProgram, Class, Control, FaultVerdict, Finding, Images, InjectedFault, Verdict, across,
-    child, place, recheck_images,
+    ChildProgram, Class, Control, FaultVerdict, Finding, Images, InjectedFault, Verdict,
+    check_crash_histories, child, place, recheck_images,
 };
 use syncline_verify::power::Mount;
 use tempfile::TempDir;
@@ -96,7 +96,7 @@ fn postgresql_holds_and_its_weaker_settings_lose_data() {
     assert_eq!(damaged(&late.images), 0, "only whole transactions: {late:?}");
     assert_only_the_latest_lost(late);
     let failed = struck(&finding, "failed sync (EIO)", "log");
-    let log = failed.gravest.as_deref().unwrap();
+    let log = failed.most_severe_line.as_deref().unwrap();
     assert!(log.starts_with("PANIC:") && log.contains("sync"), "{log}");
     assert!(!failed.stopped.is_empty(), "the server continued: {failed:?}");
     let bad = matches!(finding.fault_verdict, Some(FaultVerdict::NotDurable(_)));
@@ -229,7 +229,8 @@ fn histories_of_servers_continue_after_crashes() {
         let mut request = request(target, &scratch);
         (request.images, request.tears) = (12, store != "mariadb");
         let program = ChildProgram::this(CHILD).unwrap();
-        let found = across(&request, &program, &AtomicBool::new(false), &|_| {}).unwrap();
+        let found =
+            check_crash_histories(&request, &program, &AtomicBool::new(false), &|_| {}).unwrap();
         println!("{}\n", found.sentences().join("\n"));
         let is_known = store == "postgres" && found.is_explained();
         assert!(found.holds() || is_known, "{found:?}");
@@ -242,7 +243,7 @@ fn histories_of_servers_continue_after_crashes() {
     let mut late = request("postgres?synchronous_commit=off", &scratch);
     (late.images, late.kills) = (12, 1);
     let program = ChildProgram::this(CHILD).unwrap();
-    let found = across(&late, &program, &AtomicBool::new(false), &|_| {}).unwrap();
+    let found = check_crash_histories(&late, &program, &AtomicBool::new(false), &|_| {}).unwrap();
     println!("{}\n", found.sentences().join("\n"));
     let cuts = found.cuts.as_ref().unwrap();
     // It loses the latest transactions, whole and in order.

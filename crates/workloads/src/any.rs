@@ -91,8 +91,8 @@ macro_rules! workloads {
             }
 
             #[inline]
-            fn shape(&self, kind: usize) -> AccessPattern {
-                match self { $(AnyClient::$name(client) => client.shape(kind),)* }
+            fn access_pattern(&self, kind: usize) -> AccessPattern {
+                match self { $(AnyClient::$name(client) => client.access_pattern(kind),)* }
             }
 
             #[inline]
@@ -174,9 +174,9 @@ macro_rules! workloads {
                 match self { $(AnyWorkload::$name(workload) => workload.run_begins(salt),)* }
             }
 
-            async fn look_at_kept_rows<S: Session>(&self, session: &mut S) -> Result<(), Stop> {
+            async fn read_kept_rows<S: Session>(&self, session: &mut S) -> Result<(), Stop> {
                 match self {
-                    $(AnyWorkload::$name(workload) => workload.look_at_kept_rows(session).await,)*
+                    $(AnyWorkload::$name(workload) => workload.read_kept_rows(session).await,)*
                 }
             }
 

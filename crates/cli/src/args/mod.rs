@@ -1,4 +1,11 @@
 //! The command line, one file per command. Help, completions and the manual pages are generated from it.
+//!
+//! | file | what it holds |
+//! |---|---|
+//! | `verb.rs`, `help.rs` | the whole command line; the layout of `--help` |
+//! | `run.rs`, `sweep.rs`, `survey.rs`, `compare.rs`, `show.rs` | `run` and its `--sweep`; `survey`, `compare`, `show` |
+//! | `probe.rs`, `verify.rs`, `observe.rs`, `private.rs` | `probe` and `model`; `verify`; `observe` and `clean`; `private` |
+//! | `list.rs`, `manual.rs` | `list`, `manual` |
 
 mod compare;
 mod help;

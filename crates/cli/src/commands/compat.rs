@@ -44,7 +44,7 @@ impl<S: TargetRegistry> Laboratory for Program<'_, S> {
         interrupt::stop_flag()
     }
 
-    fn record_inputs(&self, url: &str, log_place: &LogLocation) -> RunInputs {
+    fn record_inputs(&self, url: &str, log_location: &LogLocation) -> RunInputs {
         RunInputs {
             identity: environment::identity("run", 1),
             url: Some(shown(url)),
@@ -53,7 +53,7 @@ impl<S: TargetRegistry> Laboratory for Program<'_, S> {
             repeat: 1,
             interleave: false,
             map: None,
-            dropped_syncs: sync_lines::dropped_syncs(log_place),
+            dropped_syncs: sync_lines::dropped_syncs(log_location),
             sync_line: SyncLine::unknown(None, "not measured yet"),
         }
     }

@@ -65,11 +65,11 @@ fn of<S: TargetRegistry>(
     let target = match launch_spec(url) {
         Some(wanted) => {
             text += "  a temporary server would be started and removed afterwards; it would hold nothing else\n";
-            registry.open(&wanted?.url_of_none())?
+            registry.open(&wanted?.placeholder_url())?
         }
         None => registry.open(url)?,
     };
-    let plan = target.intent(workload.plan(), clients)?;
+    let plan = target.dry_run(workload.plan(), clients)?;
     text += &plan_text(&plan);
     text += &loads(workload);
     text.push('\n');

@@ -77,7 +77,7 @@ fn meters() -> String {
 
 /// The accounts of every collector after a profile of this program with an empty window.
 fn empty_profile() -> Profile {
-    let mut meter = Profiler::open(&Subject::of(Process::Ours), &ProfilerOptions::default());
+    let mut meter = Profiler::open(&Subject::of(Process::Own), &ProfilerOptions::default());
     meter.prepare();
     meter.start(&|| 0);
     meter.stop(&|| 0);

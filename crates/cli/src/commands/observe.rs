@@ -46,7 +46,7 @@ pub(crate) fn observe<S: TargetRegistry>(args: &ObserveArgs, registry: &S) -> Ou
         name: target.name(),
         url: Some(shown(&args.url)),
         alias: args.alias.clone(),
-        dropped_syncs: dropped_syncs(&seen.last.log_place),
+        dropped_syncs: dropped_syncs(&seen.last.log_location),
         host: environment::host(),
         sync_line: line(args, &seen)?,
     };
@@ -73,7 +73,7 @@ fn watch<T: Benchmark>(args: &ObserveArgs, target: &T) -> Result<Observation, Ca
 
 /// The sync line of the log directory: from a record, or measured after the observation.
 fn line(args: &ObserveArgs, seen: &Observation) -> Result<SyncLine, CannotRun> {
-    let place = &seen.last.log_place;
+    let place = &seen.last.log_location;
     if args.line == LineArg::None {
         let why = "not measured: give --line RECORD with a probe of its log directory, or --line brief to \
                    measure there";

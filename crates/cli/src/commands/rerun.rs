@@ -29,8 +29,8 @@ fn profiling_options(old: &RunRecord, args: &LikeArgs) -> Result<MeterArgs, Cann
         let record = args.like.display();
         CannotRun(format!("{why}: the run of {record} was not profiled"))
     };
-    let settled = args.meter.with_defaults(was).map_err(not_profiled)?;
-    if settled.map.is_none()
+    let merged = args.meter.with_defaults(was).map_err(not_profiled)?;
+    if merged.map.is_none()
         && let Some(other) = other_map(old)
     {
         terminal::warn(&format!(
@@ -38,7 +38,7 @@ fn profiling_options(old: &RunRecord, args: &LikeArgs) -> Result<MeterArgs, Cann
              built-in map unless --map FILE is given"
         ));
     }
-    Ok(settled)
+    Ok(merged)
 }
 
 /// The map of a record, if it is not the product's built-in map.

@@ -157,7 +157,7 @@ fn log_places<S: TargetRegistry>(
     registry: &S,
     urls: &[String],
 ) -> Result<Vec<LogLocation>, CannotRun> {
-    urls.iter().map(|url| registry.open_checked(url).map(|target| target.log_place())).collect()
+    urls.iter().map(|url| registry.open_checked(url).map(|target| target.log_location())).collect()
 }
 
 /// Prints the estimated time, and returns it in tenths of a second; 0 if only the transactions determine it.

@@ -124,7 +124,7 @@ pub(super) fn cases(
 ) -> Vec<Planned> {
     let mut cases: Vec<Planned> = Vec::new();
     for choice in choices {
-        for (url, log_place) in urls.iter().zip(places) {
+        for (url, log_location) in urls.iter().zip(places) {
             let mut name = shown(url);
             if !choice.words.is_empty() {
                 name = format!("{name}, {}", choice.words);
@@ -138,8 +138,11 @@ pub(super) fn cases(
                 url: url.clone(),
                 alias: alias.map(str::to_owned),
                 workload: Arc::clone(&choice.workload),
-                log_place: log_place.clone(),
-                plan: RunPlan { line_max_per_s: lines.line_max(log_place), ..choice.plan.clone() },
+                log_location: log_location.clone(),
+                plan: RunPlan {
+                    line_max_per_s: lines.line_max(log_location),
+                    ..choice.plan.clone()
+                },
             });
         }
     }

@@ -35,7 +35,7 @@ pub(super) struct Planned {
     /// The workload.
     pub(super) workload: Arc<AnyWorkload>,
     /// Where its log is written.
-    pub(super) log_place: LogLocation,
+    pub(super) log_location: LogLocation,
     /// The plan.
     pub(super) plan: RunPlan,
 }
@@ -61,7 +61,7 @@ pub(super) struct Ran {
     results: Vec<RunResult>,
     inputs: RunInputs,
     writer: Option<Writer>,
-    log_place: LogLocation,
+    log_location: LogLocation,
 }
 
 /// The outcome of a series: cases that ran, errors of those that did not, and records that could not be
@@ -117,8 +117,8 @@ impl Series<'_> {
                 result.broken_records.extend(discarded.err().map(|error| error.to_string()));
             } else {
                 let (inputs, writer) = (note.inputs, note.writer);
-                let log_place = cases[number].log_place.clone();
-                result.ran.push(Ran { results: case.runs, inputs, writer, log_place });
+                let log_location = cases[number].log_location.clone();
+                result.ran.push(Ran { results: case.runs, inputs, writer, log_location });
             }
         }
         result
@@ -132,7 +132,7 @@ impl Ran {
         mut self,
         line: impl Fn(&LogLocation) -> (SyncLine, Option<Warning>),
     ) -> (RunRecord, Result<Option<PathBuf>, CannotRun>) {
-        let (line, warning) = line(&self.log_place);
+        let (line, warning) = line(&self.log_location);
         self.inputs.sync_line = line;
         let mut record = from_run(&self.results, &self.inputs);
         record.end.warnings.extend(warning);
@@ -187,7 +187,7 @@ impl<'s> RecordListener<'s> {
                 repeat: series.repetitions as u64,
                 interleave: series.turns == Turns::Interleaved && cases.len() > 1,
                 map: series.map.clone(),
-                dropped_syncs: sync_lines::dropped_syncs(&case.log_place),
+                dropped_syncs: sync_lines::dropped_syncs(&case.log_location),
                 sync_line: SyncLine::unknown(None, "not measured yet"),
             },
             writer: None,

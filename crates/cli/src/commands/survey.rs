@@ -154,7 +154,7 @@ fn probe_of<'p>(place: &LogLocation, among: &'p [ProbeResult]) -> Option<&'p Pro
 
 /// The planned rows that were not run, of the stores in a directory.
 fn not_run(entries: &[Entry], directory: &Path) -> Vec<NotRun> {
-    let here = entries.iter().filter(|entry| match &entry.log_place {
+    let here = entries.iter().filter(|entry| match &entry.log_location {
         LogLocation::Directory(place) => place == directory,
         LogLocation::Nowhere(_) => false,
     });
@@ -234,7 +234,7 @@ fn planned(
         url: entry.url.clone(),
         alias: entry.alias.clone(),
         workload: Arc::clone(workload),
-        log_place: entry.log_place.clone(),
+        log_location: entry.log_location.clone(),
         plan: RunPlan {
             clients,
             duration: Some(args.slice),
@@ -242,7 +242,7 @@ fn planned(
             retries: 10,
             seed: args.seed,
             interval: Duration::from_millis(500),
-            line_max_per_s: probes.line_max(&entry.log_place),
+            line_max_per_s: probes.line_max(&entry.log_location),
             meter: args.meter.options(),
             ..RunPlan::default()
         },

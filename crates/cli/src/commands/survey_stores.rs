@@ -26,7 +26,7 @@ pub(super) struct Entry {
     /// The requested durability.
     pub(super) durability: String,
     pub(super) model: ClientModel,
-    pub(super) log_place: LogLocation,
+    pub(super) log_location: LogLocation,
     /// The numbers of clients to run.
     pub(super) client_counts: Vec<usize>,
     /// The numbers of clients not to run, and why.
@@ -64,7 +64,7 @@ pub(super) fn choose<S: TargetRegistry>(
         }
         // The engine and SQLite have no product name to withhold.
         let entry = entry(args, registry, &url, args.alias.clone())?;
-        if let LogLocation::Directory(directory) = &entry.log_place
+        if let LogLocation::Directory(directory) = &entry.log_location
             && !directories.contains(directory)
         {
             directories.push(directory.clone());
@@ -118,7 +118,7 @@ fn entry<S: TargetRegistry>(
         target: target.name(),
         durability: durability(url),
         model,
-        log_place: real(target.log_place()),
+        log_location: real(target.log_location()),
         client_counts,
         not_run,
     })

@@ -205,24 +205,24 @@ fn cost_in(folder: &Path) -> Value {
 
 #[test]
 fn compatibility_commands_are_profiled_like_a_run() {
-    for door in [
+    for command in [
         "pgbench -c 2 -T 1 -S --on sqlite?durability=os --meter --sampling-hz 199",
         "sysbench oltp_point_select --on=engine --table-size=100 --time=1 --meter --sampling-hz=199 run",
         "ycsb run -p recordcount=100 -p maxexecutiontime=1 -p operationcount=0 \
          --line none --on engine --meter --sampling-hz 199",
     ] {
         let folder = folder();
-        let result = syncline(folder.path(), door);
-        assert_eq!(result.code, 0, "{door}: {result:?}");
+        let result = syncline(folder.path(), command);
+        assert_eq!(result.code, 0, "{command}: {result:?}");
         for wanted in ["Cost of a transaction by module", "Measurement methods"] {
-            assert!(result.out.contains(wanted), "{door}: {}", result.out);
+            assert!(result.out.contains(wanted), "{command}: {}", result.out);
         }
         let cost = cost_in(folder.path());
-        assert!(cost["commits"].as_u64().unwrap() > 0, "{door}: {cost}");
-        assert!(cost["stacks"].is_string(), "{door}: {cost}");
+        assert!(cost["commits"].as_u64().unwrap() > 0, "{command}: {cost}");
+        assert!(cost["stacks"].is_string(), "{command}: {cost}");
         let path = records(folder.path()).remove(0);
         let again = syncline(folder.path(), &format!("show --functions cpu {}", path.display()));
-        assert_eq!(again.code, 0, "{door}: {again:?}");
+        assert_eq!(again.code, 0, "{command}: {again:?}");
     }
 }
 
@@ -230,19 +230,19 @@ fn compatibility_commands_are_profiled_like_a_run() {
 fn every_command_accepts_a_custom_map() {
     let folder = folder();
     fs::write(folder.path().join("own.toml"), "product = \"my own\"\n").unwrap();
-    for door in [
+    for command in [
         "run insert --warm-up 0 --line none --transactions 50 --on engine --meter --map own.toml",
         "pgbench -t 20 -S --on sqlite?durability=os --meter --map own.toml",
         "sysbench oltp_point_select --on=engine --table-size=10 --events=50 --meter --map=own.toml run",
         "ycsb run -p recordcount=10 -p operationcount=50 --line none --on engine --meter --map own.toml",
         "survey --clients 1 --repeat 1 --duration 100ms --warm-up 0 --meter --map own.toml",
     ] {
-        let result = syncline(folder.path(), door);
-        assert_eq!(result.code, 0, "{door}: {result:?}");
+        let result = syncline(folder.path(), command);
+        assert_eq!(result.code, 0, "{command}: {result:?}");
         for path in records(folder.path()) {
             let record = syncline(folder.path(), &format!("show --json {}", path.display())).json();
             if record["kind"] == "run" {
-                assert_eq!(record["cost"]["map"], "my own", "{door}");
+                assert_eq!(record["cost"]["map"], "my own", "{command}");
             }
         }
         fs::remove_dir_all(folder.path().join("syncline-runs")).unwrap();

@@ -102,10 +102,10 @@ fn tables_made_by_i_stay_and_later_runs_find_them() {
     let other = syncline(folder.path(), &format!("pgbench -s 2 -t 1 {on}"));
     assert_eq!(other.code, 2, "{other:?}");
     assert!(other.err.contains("at scale 1") && other.err.contains("at scale 2"));
-    write(folder.path(), "foreign.db", "not a database of ours");
-    let foreign = syncline(folder.path(), "pgbench -i --on sqlite:foreign.db");
-    assert_eq!(foreign.code, 2, "{foreign:?}");
-    assert!(foreign.err.contains("was not made by syncline"), "{foreign:?}");
+    write(folder.path(), "unmanaged.db", "not a managed database");
+    let unmanaged = syncline(folder.path(), "pgbench -i --on sqlite:unmanaged.db");
+    assert_eq!(unmanaged.code, 2, "{unmanaged:?}");
+    assert!(unmanaged.err.contains("was not made by syncline"), "{unmanaged:?}");
     let bare = syncline(folder.path(), "pgbench -i --on sqlite");
     assert_eq!(bare.code, 2);
     assert!(bare.err.contains("name a place that stays"), "{bare:?}");
@@ -350,7 +350,7 @@ fn unsupported_options_are_refused_by_name() {
         ("--max-tries 0", "give -T to end the run"),
         ("--random-seed x", "is not an integer, time or rand"),
         ("-f bad.sql", "bad.sql:2:11: an expression is expected here"),
-        ("-D 1x=2", "is no variable and its value"),
+        ("-D 1x=2", "is not a variable with its value"),
         ("-t 1 -T 1", "cannot be used with"),
     ] {
         let got = syncline(folder.path(), &format!("pgbench {flags} --on sqlite"));

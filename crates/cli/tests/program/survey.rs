@@ -34,7 +34,11 @@ fn a_survey_compares_stores_with_the_sync_line_of_a_real_disk() {
     assert_eq!(probe["kind"], "probe");
     assert!(figure(probe, "sync_line.line_1") > 0.0);
     assert!(figure(probe, "sync_line.line_max") > 0.0);
-    assert_eq!(runs.len(), 6, "the engine, SQLite by threads and by queue, on two rungs");
+    assert_eq!(
+        runs.len(),
+        6,
+        "the engine, SQLite by threads and by queue, with two numbers of clients"
+    );
     for run in runs {
         assert_eq!(run["survey"], probe["survey"]);
         assert!(figure(run, "throughput_per_s") > 0.0);

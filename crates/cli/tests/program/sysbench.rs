@@ -190,7 +190,7 @@ fn a_run_may_use_a_part_of_the_prepared_rows() {
         let more = run("oltp_point_select --tables=4 --table-size=200 --events=1 run");
         assert_eq!(more.code, 2, "{more:?}");
         assert!(more.err.contains("3 tables of 200 rows were prepared there"), "{more:?}");
-        assert!(!more.err.contains("schema="), "it is no option of sysbench: {more:?}");
+        assert!(!more.err.contains("schema="), "it is not an option of sysbench: {more:?}");
         let gone = run("oltp_read_write cleanup");
         assert_eq!(gone.code, 0, "{gone:?}");
     }

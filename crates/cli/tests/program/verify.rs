@@ -46,7 +46,7 @@ fn a_setting_that_holds_ends_with_0_and_the_limits_of_the_test() {
 fn a_setting_that_loses_ends_with_1_if_it_must_hold_and_keeps_images_that_fail_again() {
     let folder = folder();
     if !loses_power() {
-        println!("not tested here: no file system of ours can be mounted");
+        println!("not tested here: FUSE file systems cannot be mounted");
         return;
     }
     let result = small(folder.path(), "sqlite?durability=os --must-hold");
@@ -144,7 +144,7 @@ fn the_next_verification_removes_everything_that_one_killed_under_load_left() {
 #[test]
 fn no_speed_is_measured_on_a_recording_mount() {
     if !loses_power() {
-        println!("not tested here: no file system of ours can be mounted");
+        println!("not tested here: FUSE file systems cannot be mounted");
         return;
     }
     let folder = folder();

@@ -1,8 +1,8 @@
 //! A load into PostgreSQL that is killed (SIGKILL) half-way: the next run with that schema is refused with
 //! advice, whether or not it wants the rows; `clean` removes them.
 
-use crate::foreign_server::UnmanagedServer;
 use crate::support::{folder, left_behind, program, syncline};
+use crate::unmanaged_server::UnmanagedServer;
 use std::process::Stdio;
 
 /// Every workload whose rows may stay, with options of a slow load and of a small one.

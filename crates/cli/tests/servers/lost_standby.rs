@@ -1,7 +1,7 @@
 //! A synchronous standby that disappears while a run waits for its commits.
 
-use crate::foreign_server::UnmanagedServer;
 use crate::support::{ProgramOutput, folder, interrupt, left_behind, start, syncline};
+use crate::unmanaged_server::UnmanagedServer;
 use std::path::Path;
 use std::process::Child;
 use std::time::Duration;

@@ -2,10 +2,16 @@
 //! observes.
 //!
 //! The tests fail if a server is not installed; `./test` installs them first.
+//!
+//! | file | what it holds |
+//! |---|---|
+//! | `unmanaged_server.rs`, `shared_server.rs` | an unmanaged server; runs on it do no harm |
+//! | `private.rs`, `survey.rs`, `observe.rs`, `verify.rs` | `private`; `survey`; `observe`; `verify durability --like` |
+//! | `pgbench.rs`, `pgbench_calls.rs`, `pgbench_user_tables.rs`, `sysbench_user_tables.rs` | the compatibility commands, on their own tables and on a user's |
+//! | `pooler.rs`, `lost_standby.rs`, `killed_load.rs`, `secrets.rs` | a pooler; a standby that disappears; a killed load; passwords |
 
 #![allow(clippy::unwrap_used, reason = "what fails here fails the test that called it")]
 
-mod foreign_server;
 mod killed_load;
 mod lost_standby;
 mod observe;
@@ -20,4 +26,5 @@ mod shared_server;
 mod support;
 mod survey;
 mod sysbench_user_tables;
+mod unmanaged_server;
 mod verify;

@@ -1,7 +1,7 @@
 //! `syncline observe` reports what happens in a store under another program's load.
 
-use crate::foreign_server::UnmanagedServer;
 use crate::support::{ProgramOutput, figure, folder, interrupt, program, records, start, syncline};
+use crate::unmanaged_server::UnmanagedServer;
 
 /// Transactions of the load.
 const LOAD: u32 = 3_000;

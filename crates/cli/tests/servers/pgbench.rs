@@ -1,7 +1,7 @@
 //! Compares `syncline pgbench` with pgbench on one server: the same scripts leave the same rows.
 
-use crate::foreign_server::UnmanagedServer;
 use crate::support::{ProgramOutput, folder, syncline};
+use crate::unmanaged_server::UnmanagedServer;
 
 const FRESH: &str =
     "DROP TABLE IF EXISTS public.answers; CREATE TABLE public.answers (n int, said text)";

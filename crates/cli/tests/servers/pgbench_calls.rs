@@ -1,8 +1,8 @@
 //! Runs calls like those of pgbench's own regression tests with pgbench and with Syncline on the same tables:
 //! both run the same calls, transaction for transaction, and refuse the same calls.
 
-use crate::foreign_server::UnmanagedServer;
 use crate::support::{ProgramOutput, folder, program};
+use crate::unmanaged_server::UnmanagedServer;
 use std::path::Path;
 
 /// How a call ends.

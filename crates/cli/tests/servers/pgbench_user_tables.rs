@@ -1,8 +1,8 @@
 //! `syncline pgbench` with the user's own data: tables that the real pgbench made, libpq's environment,
 //! connection strings, and scripts whose clients define one object at the same time.
 
-use crate::foreign_server::UnmanagedServer;
 use crate::support::{ProgramOutput, folder, program};
+use crate::unmanaged_server::UnmanagedServer;
 use std::path::Path;
 use std::process::Command;
 

@@ -3,8 +3,8 @@
 //! The pooler listens only on a Unix socket, in its own directory, as the user of the private server. If
 //! `PgBouncer` is not installed, these tests print that they are skipped; `./test` installs it first.
 
-use crate::foreign_server::UnmanagedServer;
 use crate::support::{ProgramOutput, folder, program};
+use crate::unmanaged_server::UnmanagedServer;
 use std::fs;
 use std::io::{BufRead, BufReader};
 use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};

@@ -1,7 +1,7 @@
 //! `syncline private` and `--on PRODUCT:private`: servers that leave nothing behind.
 
-use crate::foreign_server::{UnmanagedServer, command_lines, first_interval, open_folder};
 use crate::support::{ProgramOutput, folder, interrupt, left_behind, records, start, syncline};
+use crate::unmanaged_server::{UnmanagedServer, command_lines, first_interval, open_folder};
 use rustix::process::{Pid, Signal, kill_process};
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;

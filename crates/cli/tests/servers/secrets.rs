@@ -1,7 +1,7 @@
 //! Passwords are not in the process list, in records or in messages.
 
-use crate::foreign_server::{UnmanagedServer, command_lines, first_interval};
 use crate::support::{ProgramOutput, folder, interrupt, program, records, start};
+use crate::unmanaged_server::{UnmanagedServer, command_lines, first_interval};
 
 /// Contains a character that is a delimiter elsewhere in a URL.
 const PASSWORD: &str = "open;sesame-4711";

@@ -1,8 +1,8 @@
 //! Does no harm: everything that was in a server before a run is there after it, however the run ends.
 
-use crate::foreign_server::UnmanagedServer;
-use crate::foreign_server::first_interval;
 use crate::support::{ProgramOutput, folder, interrupt, program, records, start, syncline};
+use crate::unmanaged_server::UnmanagedServer;
+use crate::unmanaged_server::first_interval;
 use std::process::Stdio;
 
 const UNMANAGED: &str = "CREATE SCHEMA syncline_like; \

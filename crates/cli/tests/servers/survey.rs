@@ -15,7 +15,7 @@ fn a_survey_compares_private_servers_with_the_sync_line_of_their_own_log() {
     let runs: Vec<&Value> = records.iter().filter(|one| one["kind"] == "run").collect();
     for name in ["engine", "sqlite", "postgres", "mariadb"] {
         let of: Vec<_> = runs.iter().filter(|run| run["target"]["name"] == name).collect();
-        assert!(of.len() >= 2, "{name}: {} rungs", of.len());
+        assert!(of.len() >= 2, "{name}: {} steps", of.len());
         for run in of {
             assert_eq!(run["target"]["durability"], "data", "{name}");
             assert!(run["outcomes"]["committed"].as_u64().unwrap() > 0, "{name}");

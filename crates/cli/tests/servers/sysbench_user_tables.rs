@@ -1,8 +1,8 @@
 //! `syncline sysbench` on servers: tables of the real sysbench are refused, and a test that inserts leaves
 //! prepared tables alone.
 
-use crate::foreign_server::UnmanagedServer;
 use crate::support::{folder, syncline};
+use crate::unmanaged_server::UnmanagedServer;
 use syncline_launcher::{LaunchSpec, PrivateServer, Product};
 
 /// f02, f22.

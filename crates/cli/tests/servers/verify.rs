@@ -1,7 +1,7 @@
 //! `syncline verify durability --like`: a replica configuration of a live server, which is only read.
 
-use crate::foreign_server::{UnmanagedServer, with_password};
 use crate::support::{folder, syncline};
+use crate::unmanaged_server::{UnmanagedServer, with_password};
 use std::process::Command;
 use syncline_launcher::{LaunchSpec, PrivateServer, Product};
 use tempfile::TempDir;
@@ -75,7 +75,7 @@ fn ask_mariadb(url: &str, sql: &str) -> String {
 
 #[test]
 fn mariadb_has_a_replica_of_its_version_with_its_settings() {
-    let (_server, url, _ground) = unmanaged_server(Product::Mariadb);
+    let (_server, url, _folder) = unmanaged_server(Product::Mariadb);
     ask_mariadb(&url, "SET GLOBAL innodb_flush_log_at_trx_commit = 2");
     ask_mariadb(&url, "SET GLOBAL innodb_max_dirty_pages_pct = 17");
     let databases = ask_mariadb(&url, "SHOW DATABASES");
@@ -100,7 +100,7 @@ fn mariadb_has_a_replica_of_its_version_with_its_settings() {
 #[test]
 fn servers_without_replicas_are_refused_by_name() {
     for (product, name) in [(Product::Redis, "Redis"), (Product::Etcd, "etcd")] {
-        let (_server, url, _ground) = unmanaged_server(product);
+        let (_server, url, _folder) = unmanaged_server(product);
         let folder = folder();
         let result = syncline(folder.path(), &format!("verify durability --like {url}"));
         assert_eq!(result.code, 2, "{result:?}");

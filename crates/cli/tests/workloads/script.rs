@@ -389,7 +389,7 @@ fn bad_options_are_refused_in_a_sentence() {
         (&[("builtin", "tpcb-like@0")], "no script is left to run"),
         (&[("builtin", "tpcb-like@x")], "is no script, or no script and its weight"),
         (&[("builtin", "tpcb-like@-1")], "is no script, or no script and its weight"),
-        (&[("define", "1a=2")], "\"1a=2\" is no variable and its value"),
+        (&[("define", "1a=2")], "\"1a=2\" is not a variable with its value"),
         (&[("scale", "0")], "it takes a whole number from 1 to 20000"),
         (&[("check", "maybe")], "it takes sums or none"),
     ] {

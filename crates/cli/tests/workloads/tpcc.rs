@@ -240,7 +240,7 @@ async fn one<C: Client>(
 ) {
     let kind = client.draw();
     let mut asked = RequestTracker::default();
-    session.begin(client.shape(kind));
+    session.begin(client.access_pattern(kind));
     let performed = {
         let mut transaction = Transaction::new(session, &mut asked);
         client.perform(kind, &mut transaction).await

@@ -139,14 +139,14 @@ pub(super) fn remove_and_create_again<T: Target>(fixture: &Fixture<'_, T>) -> Ve
 }
 
 /// The settings that a store reports are not empty.
-pub(super) fn evidence_is_given<T: Target>(fixture: &Fixture<'_, T>) -> Verdict {
-    let evidence = fixture.run(fixture.target.evidence())?;
-    holds(!evidence.product.is_empty(), || "its reported settings name no product".to_owned())?;
-    holds(!evidence.version.is_empty(), || "its reported settings name no version".to_owned())?;
-    holds(!evidence.durability_evidence.is_empty(), || {
+pub(super) fn settings_are_reported<T: Target>(fixture: &Fixture<'_, T>) -> Verdict {
+    let reported = fixture.run(fixture.target.reported_settings())?;
+    holds(!reported.product.is_empty(), || "its reported settings name no product".to_owned())?;
+    holds(!reported.version.is_empty(), || "its reported settings name no version".to_owned())?;
+    holds(!reported.durability_evidence.is_empty(), || {
         "its reported settings do not say how the durability is known".to_owned()
     })?;
-    let without_source = evidence.settings.iter().find(|setting| setting.said_by.is_empty());
+    let without_source = reported.settings.iter().find(|setting| setting.source.is_empty());
     holds(without_source.is_none(), || {
         format!(
             "the source of its setting {} is empty",
@@ -157,7 +157,7 @@ pub(super) fn evidence_is_given<T: Target>(fixture: &Fixture<'_, T>) -> Verdict 
 
 /// Tests a target whose place holds an unmanaged object: `create` must fail, and `remove` must then leave the
 /// object alone. The caller must check afterwards that it is still there.
-pub fn refuses_foreign<T: Target>(target: &T) -> Vec<Finding> {
+pub fn refuses_unmanaged<T: Target>(target: &T) -> Vec<Finding> {
     let case = "create refuses unmanaged objects";
     let scene = TestSchema::new(&target.capabilities());
     let worker = match target.worker() {

@@ -2,7 +2,7 @@
 //!
 //! [`conforms`] makes a target, runs each case on a fresh store, and returns the cases that were tested,
 //! those that were skipped with the reason, and every finding as one sentence. A case may need abilities;
-//! cases for abilities that the target does not claim are skipped. [`refuses_foreign`] is separate, because
+//! cases for abilities that the target does not claim are skipped. [`refuses_unmanaged`] is separate, because
 //! only the author of a target knows how unmanaged objects look there.
 //!
 //! ```
@@ -37,6 +37,6 @@ mod transactions;
 mod value_kinds;
 
 pub use block_on::block_on;
-pub use lifecycle::refuses_foreign;
+pub use lifecycle::refuses_unmanaged;
 pub use outcome::{Conformance, Finding};
 pub use suite::conforms;

@@ -96,7 +96,7 @@ impl<T: Target, M: Fn() -> T> Suite<M> {
         let loads = (self.can.loads, "it has no bulk load");
         let keys = (self.can.keys_by_server, "it cannot generate keys");
         let scanning = (self.can.scans, "it cannot scan");
-        self.case("evidence is given", &[], lifecycle::evidence_is_given);
+        self.case("settings are reported", &[], lifecycle::settings_are_reported);
         self.case("batches are loaded", &[rows, loads], lifecycle::loads);
         let given = "keys given by the store are distinct";
         self.case(given, &[rows, keys, scanning], lifecycle::given_keys_are_distinct);
@@ -138,8 +138,8 @@ impl<T: Target, M: Fn() -> T> Suite<M> {
 
     fn is_isolated(&self) -> bool {
         let claimed = |fixture: &Fixture<'_, T>| {
-            let evidence = fixture.run(fixture.target.evidence())?;
-            if evidence.isolation == Isolation::NoneClaimed {
+            let reported = fixture.run(fixture.target.reported_settings())?;
+            if reported.isolation == Isolation::NoneClaimed {
                 return Err(CaseFailure(String::new()));
             }
             Ok(())

@@ -16,6 +16,15 @@
 //! Its overhead is a few hundred nanoseconds per row, and waiting for contended rows. It does not support
 //! secondary indexes, joins, many clients per thread, or one round trip for several reads; a store with these
 //! abilities implements [`Target`](crate::Target) itself.
+//!
+//! | file | what it holds |
+//! |---|---|
+//! | `store.rs`, `target.rs` | the functions that a store implements; the store as a target |
+//! | `session.rs`, `operations.rs`, `aggregate.rs` | a client's session; operations on keys and values; aggregates |
+//! | `layout.rs`, `key.rs`, `row.rs` | the layout of a table's rows; keys and rows as bytes |
+//! | `scan.rs`, `write_buffer.rs` | scans of a range of keys; a transaction's uncommitted writes |
+//! | `locks.rs`, `failure.rs` | row locks; I/O errors as stops and failures |
+//! | `tests/` | tests of the adapter |
 
 mod aggregate;
 mod failure;

@@ -20,7 +20,7 @@ pub struct StoreInfo {
     /// How the durability is known: the call that is made, the setting that was read back.
     pub durability_evidence: String,
     /// Where the log goes, and so the directory whose sync line is used for comparison.
-    pub log_place: LogLocation,
+    pub log_location: LogLocation,
 }
 
 /// One change in a batch.
@@ -59,8 +59,8 @@ pub trait KeyValue: Send + Sync {
     fn about(&self) -> StoreInfo;
 
     /// Further directories that it is known to write to; see
-    /// [`Target::further_places`](crate::Target::further_places).
-    fn further_places(&self) -> Vec<LogLocation> {
+    /// [`Target::other_locations`](crate::Target::other_locations).
+    fn other_locations(&self) -> Vec<LogLocation> {
         Vec::new()
     }
 
@@ -137,12 +137,12 @@ pub trait KeyValue: Send + Sync {
         usize::MAX
     }
 
-    /// As [`Target::meet`](crate::Target::meet).
-    fn meet(&self) -> io::Result<()> {
+    /// As [`Target::preflight`](crate::Target::preflight).
+    fn preflight(&self) -> io::Result<()> {
         Ok(())
     }
 
-    /// The most clients that it accepts, known after [`KeyValue::meet`]; none if there is no limit.
+    /// The most clients that it accepts, known after [`KeyValue::preflight`]; none if there is no limit.
     fn clients_max(&self) -> Option<usize> {
         None
     }
@@ -168,8 +168,8 @@ pub trait KeyValue: Send + Sync {
     }
 
     /// How the store is created, committed to, configured and removed, for
-    /// [`Target::intent`](crate::Target::intent).
-    fn intent(&self, _clients: usize) -> DryRunPlan {
+    /// [`Target::dry_run`](crate::Target::dry_run).
+    fn dry_run(&self, _clients: usize) -> DryRunPlan {
         DryRunPlan::default()
     }
 

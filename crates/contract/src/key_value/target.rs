@@ -70,7 +70,7 @@ impl<K: KeyValue> KeyValueTarget<K> {
     fn failure(&self, error: &std::io::Error, action: &str) -> Failure {
         // A server's log may be in a directory of this machine, but that is not where the server is reached.
         let is_here = self.process() == StoreProcess::InProcess;
-        let action = match self.log_place() {
+        let action = match self.log_location() {
             LogLocation::Directory(place) if is_here => {
                 let place = path::absolute(&place).unwrap_or(place);
                 format!("{action} in {}", place.display())
@@ -89,8 +89,8 @@ impl<K: KeyValue> Target for KeyValueTarget<K> {
         self.shared.name.clone()
     }
 
-    async fn meet(&self) -> TargetResult<()> {
-        let connected = self.shared.store.meet();
+    async fn preflight(&self) -> TargetResult<()> {
+        let connected = self.shared.store.preflight();
         connected.map_err(|error| unreachable(&error, &self.shared.name))
     }
 
@@ -107,12 +107,12 @@ impl<K: KeyValue> Target for KeyValueTarget<K> {
         }
     }
 
-    fn log_place(&self) -> LogLocation {
-        self.shared.store.about().log_place
+    fn log_location(&self) -> LogLocation {
+        self.shared.store.about().log_location
     }
 
-    fn further_places(&self) -> Vec<LogLocation> {
-        self.shared.store.further_places()
+    fn other_locations(&self) -> Vec<LogLocation> {
+        self.shared.store.other_locations()
     }
 
     fn process(&self) -> StoreProcess {
@@ -143,9 +143,9 @@ impl<K: KeyValue> Target for KeyValueTarget<K> {
         Ok(least)
     }
 
-    fn intent(&self, plan: &Plan, clients: usize) -> TargetResult<DryRunPlan> {
+    fn dry_run(&self, plan: &Plan, clients: usize) -> TargetResult<DryRunPlan> {
         refuse_plan(plan)?;
-        Ok(self.shared.store.intent(clients))
+        Ok(self.shared.store.dry_run(clients))
     }
 
     async fn observe(&self) -> TargetResult<StoreObservation> {
@@ -198,11 +198,11 @@ impl<K: KeyValue> Target for KeyValueTarget<K> {
         Ok(())
     }
 
-    async fn evidence(&self) -> TargetResult<ReportedSettings> {
+    async fn reported_settings(&self) -> TargetResult<ReportedSettings> {
         let StoreInfo { name, version, durability, durability_evidence, .. } =
             self.shared.store.about();
         let mut settings = self.shared.store.settings();
-        let (value, said_by) = if self.shared.store.watches() {
+        let (value, source) = if self.shared.store.watches() {
             (
                 "a commit fails if another client has changed a row that it writes or has read for update; \
                  reads see committed rows",
@@ -217,7 +217,7 @@ impl<K: KeyValue> Target for KeyValueTarget<K> {
         settings.push(Setting {
             name: "isolation".to_owned(),
             value: value.to_owned(),
-            said_by: said_by.to_owned(),
+            source: source.to_owned(),
         });
         Ok(ReportedSettings {
             product: name,

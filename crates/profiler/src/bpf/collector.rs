@@ -5,9 +5,9 @@ use super::process_tree;
 use super::profile_output::{self, BpfData, METRICS, NAME};
 use super::program_cost::Timing;
 use super::programs::Programs;
-use super::sampling_windows::{SETTLE, SampledSpan, SamplingWindow, Schedule};
+use super::sampling_windows::{STARTUP_DELAY, SampledSpan, SamplingWindow, Schedule};
 use super::unwind_thread::UnwindThread;
-use crate::collector::{Collector, Commits, Opened};
+use crate::collector::{Collector, Commits, OpenResult};
 use crate::proc_totals::switches;
 use crate::profiler::ProfilerOptions;
 use crate::profiler_cpu_time::BpfCpuTime;
@@ -19,7 +19,7 @@ use syncline_instrument::Nanos;
 use syncline_profile::{Account, Precision, ProfileBuilder};
 
 /// Loads the programs; refused if the kernel does not accept them from this user.
-pub(crate) fn open(subject: &Subject, _options: &ProfilerOptions) -> Opened {
+pub(crate) fn open(subject: &Subject, _options: &ProfilerOptions) -> OpenResult {
     match Programs::load() {
         Ok(programs) => Ok(Box::new(Bpf {
             subject: subject.clone(),
@@ -56,7 +56,7 @@ struct Bpf {
 enum State {
     Prepared,
     /// All events are counted; the programs will be timed at `until`.
-    Settling {
+    StartingUp {
         until: Nanos,
     },
     /// All events are counted, and the kernel times the programs if it can.
@@ -73,7 +73,7 @@ enum State {
         schedule: Schedule,
         until: Nanos,
     },
-    Ended,
+    EndedThread,
 }
 
 /// A moment, with the counts at that moment.
@@ -95,23 +95,23 @@ impl Collector for Bpf {
         Ok(())
     }
 
-    /// Counting begins with the first [`Collector::go_on`], which knows the number of commits.
+    /// Counting begins with the first [`Collector::tick`], which knows the number of commits.
     fn start(&mut self) -> Result<(), String> {
         Ok(())
     }
 
-    fn go_on(&mut self, commits: Commits<'_>) -> Result<(), String> {
+    fn tick(&mut self, commits: Commits<'_>) -> Result<(), String> {
         let now = monotonic();
-        self.state = match std::mem::replace(&mut self.state, State::Ended) {
+        self.state = match std::mem::replace(&mut self.state, State::EndedThread) {
             State::Prepared => {
                 self.programs.count_since(now)?;
                 self.unwind_thread.iter().for_each(UnwindThread::begin);
                 self.begun = self.mark(now, commits)?;
                 self.window_begin = self.begun;
                 self.switches = switches(self.subject.process);
-                State::Settling { until: now + SETTLE }
+                State::StartingUp { until: now + STARTUP_DELAY }
             }
-            State::Settling { until } if now >= until => {
+            State::StartingUp { until } if now >= until => {
                 State::Timing(Timing::begin(self.programs.paths()))
             }
             State::Timing(timing) if timing.as_ref().is_none_or(Timing::is_due) => {
@@ -136,14 +136,14 @@ impl Collector for Bpf {
         let now = monotonic();
         self.programs.count_until(now)?;
         let mark = self.mark(now, commits)?;
-        match std::mem::replace(&mut self.state, State::Ended) {
-            State::Prepared | State::Ended => return Err("it was not started".to_owned()),
+        match std::mem::replace(&mut self.state, State::EndedThread) {
+            State::Prepared | State::EndedThread => return Err("it was not started".to_owned()),
             State::Paused { .. } => {}
             State::Timing(timing) => {
                 self.end_timing(timing);
                 self.add_window(mark);
             }
-            State::Settling { .. } | State::Always | State::Sampling { .. } => {
+            State::StartingUp { .. } | State::Always | State::Sampling { .. } => {
                 self.add_window(mark);
             }
         }

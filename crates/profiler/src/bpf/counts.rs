@@ -1,7 +1,7 @@
 //! The counts of the programs, read after they are detached.
 
 use super::map_types::{
-    Actor, Ended, Key, Kind, Losses, RawEnded, RawKey, RawSum, RawThread, SLOTS, Slot, Sum,
+    Actor, EndedThread, Key, Kind, Losses, RawEnded, RawKey, RawSum, RawThread, SLOTS, Slot, Sum,
     ThreadState,
 };
 use super::process_tree;
@@ -19,7 +19,7 @@ pub(super) struct Counts {
     /// Threads of the process tree that have not ended.
     pub threads: BTreeMap<u32, ThreadState>,
     /// Threads that have ended, as many as the map holds.
-    pub ended: BTreeMap<u32, Ended>,
+    pub ended: BTreeMap<u32, EndedThread>,
     /// Devices to which the process tree wrote.
     pub devices: BTreeSet<u32>,
     pub losses: Losses,
@@ -43,7 +43,7 @@ impl Counts {
         })?;
         counts.read_slots(programs)?;
         each(programs, "ended", |number, ended: RawEnded| {
-            counts.ended.insert(number, Ended::of(&ended));
+            counts.ended.insert(number, EndedThread::of(&ended));
         })?;
         each(programs, "devices", |device, _requests: u64| {
             counts.devices.insert(device);

@@ -193,7 +193,7 @@ impl Processor {
             _attached,
             calls,
             switches,
-            _told,
+            _last_switch,
         ] = *raw;
         Processor { passed_over: sampled >= Self::DENSE, calls, switches }
     }
@@ -251,18 +251,18 @@ impl ThreadState {
 
 /// The final state of a thread that has ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Ended {
+pub(super) struct EndedThread {
     pub process: u32,
     pub parent: Option<u32>,
     pub executed: bool,
     pub name: String,
 }
 
-impl Ended {
-    pub(super) fn of(raw: &RawEnded) -> Ended {
+impl EndedThread {
+    pub(super) fn of(raw: &RawEnded) -> EndedThread {
         let name = raw[3..].iter().flat_map(|four| four.to_le_bytes());
         let name: Vec<u8> = name.take_while(|byte| *byte != 0).collect();
-        Ended {
+        EndedThread {
             process: raw[0],
             parent: (raw[1] > 0).then_some(raw[1]),
             executed: raw[2] != 0,

@@ -74,7 +74,7 @@ fn has_slot(programs: &mut Programs, thread: u32) -> Result<bool, String> {
 /// The processes of the tree, its root first.
 fn processes(watched: Process) -> Vec<u32> {
     match watched {
-        Process::Ours => vec![std::process::id()],
+        Process::Own => vec![std::process::id()],
         Process::Other(pid) => process_tree(pid, Path::new("/")),
     }
 }

@@ -433,7 +433,7 @@ impl UnissuedWrites {
         self.kept.iter().map(|(kind, sum)| (*kind, *sum)).collect()
     }
 
-    /// The total of writes or flushes, with the writes of others as its source text.
+    /// The total of writes or flushes, with the writes of other processes as its source text.
     fn total(&self, metric: Metric, device_flushes: u64) -> Option<Total> {
         let sum = |of: &BTreeMap<Kind, Sum>| -> u64 {
             let of = of.iter().flat_map(|(kind, sum)| metrics(*kind, *sum));

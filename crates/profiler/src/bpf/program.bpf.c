@@ -1,42 +1,45 @@
-/* What runs in the kernel while a store is metered: it counts system calls, switches, time off the
- * processor and block requests of one tree of processes, by thread and *site*.
+/* The programs that run in the kernel while a store is profiled. They count system calls, context switches,
+ * time off the processor and block requests of one process tree, by thread and call site.
  *
- * A site is the user's instruction, stack pointer and frame pointer (if it points to a frame), mixed to one
- * number: three loads, where following a chain of frame pointers costs more than all the rest. Who calls
- * from the same instruction at the same depth has nearly always come the same way; where not, the copies of
- * stacks that are taken of some events of each site show in which parts.
+ * A site is the user's instruction, stack pointer and frame pointer (if it points to a frame), hashed to one
+ * number: three loads, where following a chain of frame pointers costs more than all the rest. Calls from the
+ * same instruction at the same depth nearly always have the same callers; for the others, copies of the stacks
+ * of some events of each site show the shares.
  *
- * Compiled by scripts/build-bpf into program.o beside it, which is what the loader embeds. It includes
- * no header and carries no BTF, so that any clang 14 makes the same bytes and kernels without BTF load
- * them (Linux 5.8 or later: the ring).
+ * scripts/build-bpf compiles this file into program.o, which the loader embeds. It includes no header and
+ * carries no BTF, so that any clang 14 makes the same bytes and kernels without BTF load them (Linux 5.8 or
+ * later, for the ring buffer).
  *
  * Rules:
- * 1. A thread of the tree stands in the slot of its number, in an array, where finding it costs next to
- *    nothing; those for whom another sits there stand in the hash map `threads`. `crowded` says of which
- *    slots that may be, so that a switch of a thread outside of the tree costs no hash either. Which
- *    processors run a thread of the tree stands in `processors`. Nothing is kept of others.
- * 2. Nothing is counted outside of `window`, and of system calls and switches nothing outside of its
- *    *spells*: the parts of it in which the programs of these two are attached, one as long as the window
- *    where they are cheap. Time off the processor is taken by the *looked clock*, which goes in spells alone. Who was
- *    off when a spell ended and is seen next when coming back in another, or running there, was off in all of
- *    them between; who ran, came off between them, and is charged where it was last seen to leave.
- * 3. What is counted is never lost for want of its site: it stands under NO_SITE then, for which `counts`
- *    has room that no site may take. What does not fit into a map is counted in `losses`.
- * 4. Every system call is counted, by thread; where they were made is looked at for the first thousands at
- *    each processor, and for one in SPARSE or so of the rest, which stands for those that were passed over.
- *    Syncs are counted once more by themselves, each with its place, in all of the window.
- * 5. A key of `counts` holds its thread, so that no two processors write to one value at a time: its
- *    sums are plain. Block requests are the exception (any thread may issue another's): theirs are atomic.
- * 6. What a thread in a slot switches most often for is summed in *seats* of the slot, each a sum of
- *    `counts` under way: as long as a site sits there, its seat holds, and what `counts` has of it is old.
- * 7. Some kernels hide threads of their own and do not tell of a switch away from one. Who runs after it
- *    is not seen coming, but is seen calling and leaving: so who leaves is looked up whatever
- *    `processors` says, and so is who calls where another came last. It was off until the last switch that
- *    was told at its processor, at the least; where it may have been for much longer, `losses` says so.
- * 8. An event at a key that no copy was taken at yet is copied, and of the others some, as far as each
- *    processor's two rations of copies go, which the ring holds; who is refused is tried again.
+ * 1. A thread of the tree is stored in the slot of its number, in an array, where a lookup costs next to
+ *    nothing. If another thread occupies that slot, it is in the hash map `threads`. `crowded` shows for which
+ *    slots that may be the case, so that a switch of a thread outside of the tree needs no hash lookup either.
+ *    `processors` holds which processors run a thread of the tree. Nothing is stored about other threads.
+ * 2. Nothing is counted outside of `window`; system calls and switches are counted only in its *sampling
+ *    windows*, during which their two programs are attached. Where the programs are cheap, one sampling window
+ *    covers the whole window. Time off the processor is measured by the *sampling clock*, which runs only in
+ *    sampling windows. A thread that was off when a sampling window ended, and is seen in a later one when it
+ *    comes back or runs, was off in all of those between. A thread that ran, and left its processor between
+ *    sampling windows, is charged at the site where it was last seen to leave.
+ * 3. No event is lost because its site is unknown: it is counted under NO_SITE, for which `counts` reserves
+ *    entries. What does not fit into a map is counted in `losses`.
+ * 4. Every system call is counted, by thread. Sites are read for the first thousands at each processor, and
+ *    then for one in SPARSE on average, which also represents those that were passed over. Syncs are counted a
+ *    second time, each with its site, in all of the window.
+ * 5. A key of `counts` contains its thread, so that no two processors write to one value at a time: its sums
+ *    need no atomic operations. Block requests are the exception (any thread may issue another thread's
+ *    request): theirs are atomic.
+ * 6. The most frequent voluntary switches of a thread in a slot are summed in *seats* of the slot. A seat is a
+ *    cached sum of `counts`: while a site occupies it, the seat is valid and the entry in `counts` is old.
+ * 7. Some kernels hide threads of their own and do not report a switch away from one. The thread that runs
+ *    next is not seen coming, but is seen when it makes a system call or leaves. So a leaving thread is looked
+ *    up whatever `processors` contains, and so is a calling thread where another came last. It was off at
+ *    least until the last reported switch at its processor; where it may have been off for much longer,
+ *    `losses` counts it.
+ * 8. The stack of the first event of a key is copied, and then of some events, within two quotas of copies per
+ *    processor, which the ring holds. An event that is refused is tried again.
  *
- * Shapes of keys, values and records stand here and in shape.rs, in the same order.
+ * The layouts of keys, values and records are the same here and in map_types.rs, in the same order.
  */
 
 typedef unsigned char u8;
@@ -86,10 +89,10 @@ static void *(*const reserve)(void *ring, u64 size, u64 flags) HELPER(131);
 static void (*const submit)(void *record, u64 flags) HELPER(132);
 
 const char licence[] SECTION("license") = "Dual MIT/GPL";
-/* Which source and command this object was made of: the test `source_and_object_agree`. */
+/* The digest of the source and the command of this object, for the test `source_and_object_agree`. */
 const char source_digest[] SECTION("source") = "source sha256 " SOURCE_DIGEST;
 
-/* Where fields stand, which differs between kernels and machines; set by the loader, constant after. */
+/* Offsets of fields, which differ between kernels and machines; set by the loader, then constant. */
 
 /* In struct pt_regs. */
 const volatile u32 AT_INSTRUCTION = 128;
@@ -101,7 +104,7 @@ const volatile u32 SYNC_A = 0xffffffff;
 const volatile u32 SYNC_B = 0xffffffff;
 const volatile u32 SYNC_C = 0xffffffff;
 const volatile u32 SYNC_D = 0xffffffff;
-/* Whether syncs have tracepoints of their own here. */
+/* 1 if syncs have tracepoints of their own on this kernel. */
 const volatile u32 SYNCS_APART = 0;
 /* In the records of tracepoints, by their `format` files. */
 const volatile u32 AT_PREV_STATE = 32;
@@ -126,39 +129,39 @@ const volatile u32 AT_REQUEUE_FLAGS = 28;
 #define KIND_SYNC_WRITE 0x20000
 #define KIND_ASYNC_WRITE 0x20001
 #define KIND_FLUSH 0x20002
-#define KIND_QUEUED 0x20003 /* a write that was handed over: no request yet, and no metric */
+#define KIND_QUEUED 0x20003 /* a submitted write: not a request yet, and not a metric */
 
 #define NO_SITE 0
-/* Thread numbers of what no thread of the tree issued: kernel threads and other processes, by device. */
-#define FOREIGN_BY_KERNEL 0xfffffffe
-#define FOREIGN_BY_OTHERS 0xffffffff
+/* Thread numbers for requests that no thread of the tree issued: kernel threads and other processes. */
+#define ISSUED_BY_KERNEL 0xfffffffe
+#define ISSUED_BY_OTHERS 0xffffffff
 
-/* What runs at a processor. */
+/* The state of a processor. */
 struct processor {
 	u32 thread; /* of the tree; NOT_KNOWN or OTHERS */
-	u32 passed; /* system calls to be passed over before the next one is looked at */
-	u64 weight; /* what the next one that is looked at stands for */
-	u64 looked; /* how many the ones that were looked at stand for */
-	u64 firsts; /* up to when its ration of first copies is used up */
-	u64 copies; /* the same of other copies */
-	u32 came;   /* who came last, of the tree or not, as far as the kernel told */
+	u32 passed; /* system calls to pass over before the next sample */
+	u64 weight; /* the number of calls that the next sample represents */
+	u64 sampled; /* the number of calls that all samples represent */
+	u64 firsts; /* the time up to which its quota of first copies is used */
+	u64 copies; /* the same for other copies */
+	u32 came;   /* the last thread that came, of the tree or not, as the kernel reported */
 	u32 unused;
-	u64 attached; /* of when the above is: it is over when the programs are attached again */
-	u64 calls;    /* of the tree, in spells */
+	u64 attached; /* when the programs were attached; the above expires when they are attached again */
+	u64 calls;    /* of the tree, in sampling windows */
 	u64 switches;
-	u64 told;     /* when the last switch was told */
+	u64 last_switch; /* when the last switch was reported */
 };
 
 #define NOT_KNOWN 0
 #define OTHERS 0xffffffff
 
-/* All system calls of the first so many at a processor are looked at, then one in SPARSE on average. */
+/* The first DENSE system calls at a processor are sampled, then one in SPARSE on average. */
 #define DENSE 4096
 #define SPARSE 16
 
 struct thread {
 	u32 number;    /* 0: the slot is free */
-	u32 moves;     /* it was entered from outside, and moves to its slot when it is seen */
+	u32 moves;     /* it was entered by the loader, and moves to its slot when it is seen */
 	u64 calls;     /* system calls in the window */
 	u64 off_since; /* when it left its processor; 0: it runs, or nothing is known of it */
 	u64 registers; /* where the kernel keeps its user registers; 0: not known yet */
@@ -166,28 +169,28 @@ struct thread {
 	u32 parent;    /* the thread that started it; 0: it was there before */
 	u64 site;     /* where it left its processor */
 	u32 kind;      /* how it left */
-	u32 sampled;   /* its leaving was sampled: its return is to be told */
+	u32 sampled;   /* its leaving was sampled, so its return is recorded */
 	u32 executed;  /* it has started another program since it was first seen */
 	u32 unused;
-	u64 off_looked; /* when it left its processor, by the looked clock */
+	u64 off_sampled; /* when it left its processor, by the sampling clock */
 };
 
 struct key {
 	u32 thread;
 	u32 kind;
-	u64 site; /* of foreign requests: the device */
+	u64 site; /* the device, for requests issued outside of the tree */
 };
 
 struct sum {
 	u64 count;
-	u64 amount; /* nanoseconds off the processor, or bytes; of system calls how many were looked at */
+	u64 amount; /* nanoseconds off the processor, or bytes; the number of samples of system calls */
 	u64 next;   /* at which count a copy of the stack is taken next */
 	u64 copied; /* at which count one was taken last */
 };
 
-/* A sum of `counts` under way: of voluntary switches at a site. */
+/* A cached sum of `counts`, of voluntary switches at a site. */
 struct seat {
-	u64 site; /* NO_SITE: nobody sits here */
+	u64 site; /* NO_SITE: the seat is free */
 	struct sum sum;
 };
 
@@ -195,7 +198,7 @@ struct seat {
 
 struct slot {
 	struct thread thread;
-	struct sum taken_off; /* of involuntary switches; added to what `counts` has */
+	struct sum preempted; /* of involuntary switches; added to the sum in `counts` */
 	struct seat seats[SEATS];
 };
 
@@ -219,14 +222,14 @@ struct submitted {
 
 struct record {
 	struct key key;
-	u64 weight; /* events that it stands for; in a record of a return: nanoseconds off */
+	u64 weight; /* events that it represents; in a record of a return: nanoseconds off */
 	u64 instruction;
 	u64 stack_pointer;
 	u64 frame_pointer;
 	u64 link;
 	u32 process;
-	u32 bytes; /* of the copy that are filled */
-	u64 chain_bytes; /* of the chain of frame pointers that are filled */
+	u32 bytes; /* filled bytes of the copy */
+	u64 chain_bytes; /* filled bytes of the frame pointer chain */
 	u64 chain[CHAIN];
 	u8 copy[COPY];
 };
@@ -236,37 +239,37 @@ struct returned {
 	u64 weight;
 };
 
-/* The window and its spell; 0: it has not begun, or not ended. */
+/* The window and its current sampling window; 0: not begun, or not ended. */
 struct window {
 	u64 since;
 	u64 until;
-	u64 attached;    /* since when system calls and switches are told; 0: they are not */
-	u64 looked;      /* the looked clock when the spell began, or while there is none */
-	u64 spell_since;
-	u64 spell_until;
+	u64 attached;    /* since when system calls and switches are reported; 0: they are not */
+	u64 sampled;     /* the sampling clock at the start of the sampling window, or between two */
+	u64 sampling_since;
+	u64 sampling_until;
 };
 
-#define LOST_CALLS 0     /* no room in `counts`: by the upper half of the kind */
+#define LOST_CALLS 0     /* `counts` is full: by the upper half of the kind */
 #define LOST_SWITCHES 1
 #define LOST_REQUESTS 2
-#define LOST_THREADS 3   /* no room in `threads` */
-#define LOST_SITES 4     /* no room for another site in `counts`: counted without one */
-#define LOST_COPIES 5    /* no room in `copies` */
-#define DEVICE_FLUSHES 6 /* flushes that devices were given, by whomsoever */
+#define LOST_THREADS 3   /* `threads` is full */
+#define LOST_SITES 4     /* `counts` takes no further site: counted without one */
+#define LOST_COPIES 5    /* `copies` is full */
+#define DEVICE_FLUSHES 6 /* flushes that devices received, from any thread */
 #define CALLS_OF_ENDED 7 /* system calls in the window of threads that have ended */
-#define LOST_RETURNS 8   /* switches to a thread that were not told, nor others shortly before */
+#define LOST_RETURNS 8   /* unreported switches to a thread, without a reported one shortly before */
 #define SITES 9          /* keys with a site in `counts` */
 #define LOSSES 10
 
-/* Keys of `counts`, and how many of them may have a site: the rest is for what has none. */
+/* Keys of `counts`, and how many of them may have a site; the others are for events without a site. */
 #define KEYS 65536
 #define KEYS_WITH_SITES 57344
 
 #define FOUND_WANTED 0
 #define FOUND_PLACE 1
 #define FOUND_TIMES 2
-#define FOUND_STACK 3     /* where that structure tells where the thread's stack in the kernel is */
-#define FOUND_REGISTERS 4 /* how far behind it the user's registers are */
+#define FOUND_STACK 3     /* the field of that structure that points to the thread's kernel stack */
+#define FOUND_REGISTERS 4 /* the offset of the user's registers from there */
 #define FOUND_STACKS 5
 #define FOUND 6
 
@@ -291,7 +294,7 @@ INLINE void add(void *map, u32 place)
 		__sync_fetch_and_add(sum, 1);
 }
 
-/* Adds one where each processor has its own sums. */
+/* Adds one to a sum of this processor. */
 INLINE void tally(void *map, u32 place)
 {
 	u64 *sum = lookup(map, &place);
@@ -311,19 +314,19 @@ INLINE u32 counting(void)
 	return window && window->since && !window->until;
 }
 
-/* Whether system calls and switches are counted. */
-INLINE u32 in_spell(volatile struct window *window)
+/* True while system calls and switches are counted. */
+INLINE u32 in_sampling_window(volatile struct window *window)
 {
-	return window->spell_since && !window->spell_until;
+	return window->sampling_since && !window->sampling_until;
 }
 
-/* The looked clock at a moment. */
-INLINE u64 looked_at(volatile struct window *window, u64 at)
+/* The sampling clock at a time. */
+INLINE u64 sampling_clock(volatile struct window *window, u64 at)
 {
-	u64 since = window->spell_since, until = window->spell_until;
+	u64 since = window->sampling_since, until = window->sampling_until;
 	if (until)
 		at = until;
-	return window->looked + (since && at > since ? at - since : 0);
+	return window->sampled + (since && at > since ? at - since : 0);
 }
 
 /* The field of a tracepoint's record. */
@@ -348,7 +351,7 @@ struct where {
 	u64 frame_pointer;
 };
 
-/* A frame pointer is no farther from the stack pointer. */
+/* The maximum distance of a frame pointer from the stack pointer. */
 #define FRAME_MAX 65536
 
 INLINE u64 site_of(u64 registers, struct where *where)
@@ -358,7 +361,7 @@ INLINE u64 site_of(u64 registers, struct where *where)
 	where->instruction = field64((void *)registers, AT_INSTRUCTION);
 	where->stack_pointer = field64((void *)registers, AT_STACK);
 	where->frame_pointer = field64((void *)registers, AT_FRAME);
-	/* A function that keeps something else there, as libraries of C do, would be at another site each time. */
+	/* If a function keeps another value there, as C libraries do, each call would be a site of its own. */
 	u64 frame = where->frame_pointer - where->stack_pointer < FRAME_MAX ? where->frame_pointer : 0;
 	u64 site = where->instruction * 0x9e3779b97f4a7c15ULL;
 	site = (site ^ where->stack_pointer) * 0xbf58476d1ce4e5b9ULL;
@@ -366,8 +369,8 @@ INLINE u64 site_of(u64 registers, struct where *where)
 	return site | 1;
 }
 
-/* Whether one more key with a site may be made. */
-INLINE u32 has_room_for_a_site(void)
+/* Reserves an entry for one more key with a site. */
+INLINE u32 reserve_site(void)
 {
 	u32 at = SITES;
 	u64 *sites = lookup(&losses, &at);
@@ -377,14 +380,14 @@ INLINE u32 has_room_for_a_site(void)
 	return 1;
 }
 
-/* The sum under a key, made if there is none; under the key without its site if there is no room. */
+/* The sum under a key, created if absent; under the key without its site if the map is full. */
 INLINE struct sum *sum_of(struct key *key)
 {
 	struct sum *sum = lookup(&counts, key);
 	if (sum)
 		return sum;
-	/* Of foreign requests the site is a device. */
-	if (key->site && key->thread < FOREIGN_BY_KERNEL && !has_room_for_a_site()) {
+	/* For requests issued outside of the tree, the site is a device. */
+	if (key->site && key->thread < ISSUED_BY_KERNEL && !reserve_site()) {
 		add(&losses, LOST_SITES);
 		key->site = NO_SITE;
 		sum = lookup(&counts, key);
@@ -418,26 +421,26 @@ INLINE struct thread *without_slot(u32 number)
 	return is_crowded(number) ? lookup(&threads, &number) : 0;
 }
 
-/* A thread of the tree, by whomsoever it is asked for. */
+/* A thread of the tree. */
 INLINE struct thread *known(u32 number)
 {
 	struct slot *slot = slot_of(number);
 	return slot && slot->thread.number == number ? &slot->thread : without_slot(number);
 }
 
-/* Gives a free slot to a thread. */
+/* Puts a thread into a free slot. */
 INLINE void seat(struct slot *slot, struct thread *thread, u32 number)
 {
 	struct sum nothing = {};
 	slot->thread = *thread;
-	slot->taken_off = nothing;
+	slot->preempted = nothing;
 	for (u32 i = 0; i < SEATS; i++)
 		slot->seats[i].site = NO_SITE;
 	slot->thread.number = number;
 }
 
-/* The thread that runs here, leaves or comes. Who was entered from outside moves to its slot: of those
- * that have the same one, one alone may. */
+/* The thread that runs here, leaves or comes. A thread that the loader entered moves to its slot, if that is
+ * free. */
 INLINE struct thread *find(u32 number)
 {
 	struct slot *slot = slot_of(number);
@@ -451,7 +454,7 @@ INLINE struct thread *find(u32 number)
 	return &slot->thread;
 }
 
-/* Puts into `counts` what was summed in a seat. */
+/* Writes the sum of a seat back to `counts`. */
 static __attribute__((noinline)) u32 put_back(u32 number, struct seat *seat)
 {
 	if (!seat)
@@ -469,7 +472,7 @@ static __attribute__((noinline)) u32 put_back(u32 number, struct seat *seat)
 	return 0;
 }
 
-/* A thread has ended: what was summed in its slot goes to `counts`, and the slot is free. */
+/* A thread has ended: writes the sums of its slot back to `counts`, and frees the slot. */
 static __attribute__((noinline)) u32 leave_slot(u32 number)
 {
 	struct slot *slot = slot_of(number);
@@ -478,26 +481,26 @@ static __attribute__((noinline)) u32 leave_slot(u32 number)
 	for (u32 i = 0; i < SEATS; i++)
 		if (slot->seats[i].site)
 			put_back(number, &slot->seats[i]);
-	if (slot->taken_off.count || slot->taken_off.amount) {
+	if (slot->preempted.count || slot->preempted.amount) {
 		struct key key = {.thread = number, .kind = KIND_INVOLUNTARY, .site = NO_SITE};
 		struct sum *sum = sum_of(&key);
 		if (sum) {
-			sum->count += slot->taken_off.count;
-			sum->amount += slot->taken_off.amount;
+			sum->count += slot->preempted.count;
+			sum->amount += slot->preempted.amount;
 		}
 	}
 	slot->thread.number = 0;
 	return 1;
 }
 
-/* Where switches of a thread at a site are summed; none if it has no slot, or stands nowhere. */
+/* The sum for switches of a thread at a site; none without a slot or a site. */
 INLINE struct sum *seat_of(u32 number, u32 kind, u64 site)
 {
 	struct slot *slot = slot_of(number);
 	if (!slot || slot->thread.number != number)
 		return 0;
 	if (kind == KIND_INVOLUNTARY)
-		return &slot->taken_off;
+		return &slot->preempted;
 	if (!site)
 		return 0;
 	struct seat *seat = &slot->seats[site >> 32 & (SEATS - 1)];
@@ -512,8 +515,8 @@ INLINE struct sum *seat_of(u32 number, u32 kind, u64 site)
 	return &seat->sum;
 }
 
-/* Copies the registers, the chain of frame pointers and the top of the stack of an event, which stands
- * for so many. */
+/* Copies the registers, the frame pointer chain and the top of the stack of an event that represents
+ * `weight` events. */
 static __attribute__((noinline)) u32 copy(void *context, struct key *key, struct where *where, u64 registers,
 					  u64 weight)
 {
@@ -533,7 +536,7 @@ static __attribute__((noinline)) u32 copy(void *context, struct key *key, struct
 	record->link = AT_LINK == 0xffffffff ? 0 : field64((void *)registers, AT_LINK);
 	long chain = frames_of(context, record->chain, sizeof(record->chain), USER_STACK);
 	record->chain_bytes = chain > 0 ? chain : 0;
-	/* The stack may end within the copy: try less, and less. */
+	/* The stack may end within the copy: try smaller sizes. */
 	void *top = (void *)where->stack_pointer;
 	record->bytes = COPY;
 	if (read_user(record->copy, COPY, top)) {
@@ -554,20 +557,20 @@ INLINE struct processor *this_processor(void)
 	return lookup(&processors, &here);
 }
 
-/* A processor's rations of copies: one each so many nanoseconds, and in a burst as many as it has not taken
- * for so long. First copies at keys have one of their own, or a store of many threads and many sites would
- * fill the ring when the window begins: 300 at once and 3,300 a second. */
-#define FIRSTS 300000
-#define BURST_OF_FIRSTS 90000000
-#define RATION 4000000
+/* A processor's quotas of copies: one per interval in nanoseconds, and bursts from unused quota. First copies
+ * of keys have a quota of their own (300 at once and 3,300 per second), because otherwise a store with many
+ * threads and sites would fill the ring at the start of the window. */
+#define FIRST_COPY_NS 300000
+#define FIRST_COPY_BURST_NS 90000000
+#define COPY_NS 4000000
 #define BURST 500000000
 
-INLINE u32 is_left_of(u64 *used_up, u64 ration, u64 burst)
+INLINE u32 is_left_of(u64 *used_up, u64 interval, u64 burst)
 {
 	u64 at = now();
 	if (*used_up > at + burst)
 		return 0;
-	*used_up = (*used_up > at ? *used_up : at) + ration;
+	*used_up = (*used_up > at ? *used_up : at) + interval;
 	return 1;
 }
 
@@ -576,13 +579,13 @@ INLINE u32 may_copy(u32 is_first)
 	struct processor *here = this_processor();
 	if (!here)
 		return 0;
-	return is_first ? is_left_of(&here->firsts, FIRSTS, BURST_OF_FIRSTS)
-			: is_left_of(&here->copies, RATION, BURST);
+	return is_first ? is_left_of(&here->firsts, FIRST_COPY_NS, FIRST_COPY_BURST_NS)
+			: is_left_of(&here->copies, COPY_NS, BURST);
 }
 
-/* Takes a copy of the stack of the first event of a sum, and then of one in `gap` or so: 31 of those at a
- * site and 15 of those at none, and more where there are thousands. Where the ration is used up, or the ring
- * has no room, the next event takes its place. */
+/* Copies the stack of the first event of a sum, and then of one in about `gap`: 31 with a site, 15 without,
+ * and more if there are thousands. If the quota is used up or the ring is full, the next event is copied
+ * instead. */
 INLINE u32 copy_if_due(void *context, struct key *key, struct sum *sum, u64 count, struct where *where,
 		       u64 registers)
 {
@@ -595,7 +598,7 @@ INLINE u32 copy_if_due(void *context, struct key *key, struct sum *sum, u64 coun
 		gap = least;
 	if (gap > 0x7fffffff)
 		gap = 0x7fffffff;
-	/* At random between half and one and a half of it, lest the copies keep step with the load. */
+	/* Random between 0.5 and 1.5 times the gap, so that copies do not keep step with the load. */
 	sum->next = count + (gap >> 1) + random() % (u32)gap + 1;
 	sum->copied = count;
 	if (copy(context, key, where, registers, count - before))
@@ -605,7 +608,7 @@ INLINE u32 copy_if_due(void *context, struct key *key, struct sum *sum, u64 coun
 	return 0;
 }
 
-/* Counts events under a key that any thread may count under. */
+/* Counts an event under a key that several threads may update. */
 INLINE void count(void *context, struct key *key, struct where *where, u64 registers)
 {
 	struct sum *sum = sum_of(key);
@@ -615,9 +618,9 @@ INLINE void count(void *context, struct key *key, struct where *where, u64 regis
 	copy_if_due(context, key, sum, *(volatile u64 *)&sum->count, where, registers);
 }
 
-/* Takes a copy of what is met for the first time before anything is counted: it may sleep there all the
- * window long. */
-INLINE u32 meet(void *context, struct key *key, struct where *where, u64 registers)
+/* Copies the stack of a new key outside of sampling windows: the thread may sleep there for the whole
+ * window. */
+INLINE u32 copy_if_new(void *context, struct key *key, struct where *where, u64 registers)
 {
 	if (!registers || lookup(&counts, key) || !may_copy(1))
 		return 0;
@@ -629,8 +632,8 @@ INLINE u32 is_sync(u32 call)
 	return call == SYNC_A || call == SYNC_B || call == SYNC_C || call == SYNC_D;
 }
 
-/* A system call that is looked at, and stands for so many. */
-static __attribute__((noinline)) u32 look_at(u64 *context, u32 number, u64 events)
+/* Samples a system call that represents `events` calls. */
+static __attribute__((noinline)) u32 sample_call(u64 *context, u32 number, u64 events)
 {
 	if (!context)
 		return 0;
@@ -645,8 +648,8 @@ static __attribute__((noinline)) u32 look_at(u64 *context, u32 number, u64 event
 	return 0;
 }
 
-/* Time off the processor, by the looked clock, of a thread that left it where it says. */
-INLINE struct sum *off_of(struct thread *thread, u32 number, struct key *key, u64 off)
+/* Adds time off the processor, by the sampling clock, at the site where the thread left. */
+INLINE struct sum *add_off_time(struct thread *thread, u32 number, struct key *key, u64 off)
 {
 	key->thread = number;
 	key->kind = thread->kind ? thread->kind : KIND_VOLUNTARY;
@@ -694,15 +697,15 @@ INLINE void come_back(u32 number, struct thread *thread, u64 at)
 	thread->off_since = 0;
 	if (!window)
 		return;
-	u64 looked = looked_at(window, at);
-	/* Of whom it is not known when it left it is that it did not run when the spell began. */
-	u64 from = since ? thread->off_looked : window->looked;
-	if (looked <= from)
+	u64 sampled_ns = sampling_clock(window, at);
+	/* If it is unknown when the thread left, it did not run at the start of the sampling window. */
+	u64 from = since ? thread->off_sampled : window->sampled;
+	if (sampled_ns <= from)
 		return;
-	if (since && since >= window->attached && in_spell(window))
+	if (since && since >= window->attached && in_sampling_window(window))
 		tally(&lengths, power_of_two(at - since));
 	struct key key = {};
-	off_of(thread, number, &key, looked - from);
+	add_off_time(thread, number, &key, sampled_ns - from);
 	if (!since || !thread->sampled)
 		return;
 	struct returned *record = reserve(&copies, sizeof(struct returned), 0);
@@ -711,34 +714,34 @@ INLINE void come_back(u32 number, struct thread *thread, u64 at)
 		return;
 	}
 	record->key = key;
-	record->weight = looked - from;
+	record->weight = sampled_ns - from;
 	submit(record, NO_WAKEUP);
 }
 
-/* Up to such a part of it is not known of how long a thread was off, or it is said. */
+/* An uncertainty above this part of a thread's time off is counted in `losses`. */
 #define KNOWN_WITHIN 16
 
-/* A thread is seen that runs. If it left in another spell, it has come back between them; else nothing was
- * told of its return, which was later than the last switch that was told at its processor. */
+/* A thread is seen running. If it left in another sampling window, it came back between the two; otherwise
+ * its return was not reported, and was later than the last reported switch at its processor. */
 static __attribute__((noinline)) u32 note_return(struct thread *thread, u32 number, struct processor *here)
 {
 	volatile struct window *window = the_window();
 	if (!thread || !window || !thread->off_since)
 		return 0;
-	u64 since = thread->off_since, from = thread->off_looked, until = window->looked;
+	u64 since = thread->off_since, from = thread->off_sampled, until = window->sampled;
 	if (since < window->attached || !window->attached) {
 		struct key key = {};
 		thread->off_since = 0;
 		if (!window->attached)
-			until = looked_at(window, window->spell_until);
+			until = sampling_clock(window, window->sampling_until);
 		if (until > from)
-			off_of(thread, number, &key, until - from);
+			add_off_time(thread, number, &key, until - from);
 		return 0;
 	}
-	u64 told = here && here->told > since ? here->told : since;
-	if (in_spell(window) && now() - told > (told - since) / KNOWN_WITHIN)
+	u64 last = here && here->last_switch > since ? here->last_switch : since;
+	if (in_sampling_window(window) && now() - last > (last - since) / KNOWN_WITHIN)
 		add(&losses, LOST_RETURNS);
-	come_back(number, thread, told);
+	come_back(number, thread, last);
 	return 0;
 }
 
@@ -765,24 +768,24 @@ INLINE void sync(void *context, struct thread *thread, u32 number)
 	count(context, &key, &where, registers);
 }
 
-/* Of a program at a tracepoint of perf: whoever else counts there, as the runner does, is told as well. */
-#define TELL_OTHERS 1
+/* The result of a program at a tracepoint of perf: other counters there, such as the runner's, see it too. */
+#define PASS_ON 1
 
-/* Syncs have tracepoints of their own on most kernels; they are told in all of the window. */
+/* Syncs have tracepoints of their own on most kernels, attached in all of the window. */
 SECTION("tracepoint/syscalls/sys_enter_fsync") int sync_call(void *context)
 {
 	u64 id = current();
 	struct thread *thread = find((u32)id);
 	if (!thread || !counting())
-		return TELL_OTHERS;
+		return PASS_ON;
 	if (!thread->process)
 		thread->process = id >> 32;
 	sync(context, thread, (u32)id);
-	return TELL_OTHERS;
+	return PASS_ON;
 }
 
-/* The thread that calls, where it is not known whether it is of the tree. */
-static __attribute__((noinline)) u32 who_calls(struct processor *here, u64 registers)
+/* The calling thread, if it is unknown whether it belongs to the tree. */
+static __attribute__((noinline)) u32 calling_thread(struct processor *here, u64 registers)
 {
 	u64 id = current();
 	u32 number = (u32)id;
@@ -803,7 +806,7 @@ static __attribute__((noinline)) u32 who_calls(struct processor *here, u64 regis
 	return number;
 }
 
-/* Who ran at a processor when the programs were detached runs there no more. */
+/* Forgets which thread ran at a processor before the programs were attached again. */
 INLINE void expire(struct processor *here, volatile struct window *window)
 {
 	u64 attached = window->attached;
@@ -812,7 +815,7 @@ INLINE void expire(struct processor *here, volatile struct window *window)
 	here->attached = attached;
 	here->thread = NOT_KNOWN;
 	here->came = 0;
-	here->told = 0;
+	here->last_switch = 0;
 }
 
 /* System calls: context[0] is the registers, context[1] the number. */
@@ -825,8 +828,8 @@ SECTION("raw_tracepoint/sys_enter") int system_call(u64 *context)
 	expire(here, window);
 	u32 number = here->thread;
 	if (number == NOT_KNOWN || (number == OTHERS && here->came != (u32)current()))
-		number = who_calls(here, context[0]);
-	if (number == OTHERS || !in_spell(window))
+		number = calling_thread(here, context[0]);
+	if (number == OTHERS || !in_sampling_window(window))
 		return 0;
 	struct thread *thread = known(number);
 	if (!thread)
@@ -840,12 +843,12 @@ SECTION("raw_tracepoint/sys_enter") int system_call(u64 *context)
 		return 0;
 	}
 	u64 weight = here->weight ? here->weight : 1;
-	here->looked += weight;
-	/* At random between one and nearly twice the mean, lest the looks keep step with the load. */
-	u32 next = here->looked < DENSE ? 1 : 1 + random() % (2 * SPARSE - 1);
+	here->sampled += weight;
+	/* Random between one and nearly twice the mean, so that samples do not keep step with the load. */
+	u32 next = here->sampled < DENSE ? 1 : 1 + random() % (2 * SPARSE - 1);
 	here->weight = next;
 	here->passed = next - 1;
-	look_at(context, number, weight);
+	sample_call(context, number, weight);
 	return 0;
 }
 
@@ -862,8 +865,8 @@ static __attribute__((noinline)) u32 forget(struct thread *thread, u32 number)
 }
 
 /* How a thread leaves its processor. */
-#define TAKEN_OFF 0
-#define GIVES_UP 1
+#define PREEMPTED 0
+#define WAITS 1
 #define ENDS 2
 
 INLINE void leave(void *context, struct processor *here, u32 number, struct thread *thread, u64 at, u32 how)
@@ -871,17 +874,17 @@ INLINE void leave(void *context, struct processor *here, u32 number, struct thre
 	volatile struct window *window = the_window();
 	if (!window)
 		return;
-	u32 kind = how == TAKEN_OFF ? KIND_INVOLUNTARY : KIND_VOLUNTARY;
+	u32 kind = how == PREEMPTED ? KIND_INVOLUNTARY : KIND_VOLUNTARY;
 	struct where where = {};
 	struct key key = {.thread = number, .kind = kind};
 	note_return(thread, number, here);
 	u64 registers = registers_of(thread);
 	u64 site = site_of(registers, &where);
-	/* Who is taken off may stand anywhere: there would be a site for each event. */
+	/* A preempted thread may be at any instruction: nearly every event would be a new site. */
 	if (kind == KIND_VOLUNTARY)
 		key.site = site;
 	u32 sampled = 0;
-	if (in_spell(window)) {
+	if (in_sampling_window(window)) {
 		here->switches++;
 		struct sum *sum = seat_of(number, kind, key.site);
 		if (!sum)
@@ -891,7 +894,7 @@ INLINE void leave(void *context, struct processor *here, u32 number, struct thre
 			sampled = copy_if_due(context, &key, sum, sum->count, &where, registers);
 		}
 	} else {
-		sampled = meet(context, &key, &where, registers);
+		sampled = copy_if_new(context, &key, &where, registers);
 	}
 	if (how == ENDS) {
 		forget(thread, number);
@@ -901,7 +904,7 @@ INLINE void leave(void *context, struct processor *here, u32 number, struct thre
 	thread->kind = kind;
 	thread->sampled = sampled;
 	thread->off_since = at;
-	thread->off_looked = looked_at(window, at);
+	thread->off_sampled = sampling_clock(window, at);
 }
 
 INLINE void switched(void *context, u32 coming, u32 how)
@@ -926,15 +929,15 @@ INLINE void switched(void *context, u32 coming, u32 how)
 	here->thread = !next ? OTHERS : next->registers ? coming : NOT_KNOWN;
 	if (next)
 		come_back(coming, next, at);
-	here->told = at;
+	here->last_switch = at;
 }
 
 /* The state of a thread that has ended. */
 #define DEAD 0x80
 
-/* A switch. context: whether the kernel takes the thread off though it could go on, who leaves, who comes,
- * in which state the former leaves (Linux 5.18 or later; 0 could go on). No record is made for it, which
- * would cost about as much as the counting. */
+/* A switch. context: true if the thread is preempted, the leaving thread, the coming thread, and the state of
+ * the leaving one (Linux 5.18 or later; 0: it can continue). A raw tracepoint builds no record, which would
+ * cost about as much as the counting. */
 SECTION("raw_tracepoint/sched_switch") int task_switch(u64 *context)
 {
 	u32 at = FOUND_PLACE;
@@ -943,28 +946,28 @@ SECTION("raw_tracepoint/sched_switch") int task_switch(u64 *context)
 		return 0;
 	u32 state = context[0] & 1 ? 0 : context[3];
 	switched(context, field((void *)context[2], *place),
-		 !state ? TAKEN_OFF : state & DEAD ? ENDS : GIVES_UP);
+		 !state ? PREEMPTED : state & DEAD ? ENDS : WAITS);
 	return 0;
 }
 
-/* States in a record of a switch: above those of tasks stands a bit that says "preempted", and no
- * state at all says that the thread could go on. */
+/* States in a record of a switch: a bit above those of tasks means preempted, and no state at all means that
+ * the thread can continue. */
 #define STATES 0xff
 #define RECORDED_DEAD 0x30
 
-/* The same where the former is not to be had. */
+/* The same on kernels without the state in the raw tracepoint. */
 SECTION("tracepoint/sched/sched_switch") int task_switch_by_record(void *context)
 {
 	u32 state = field(context, AT_PREV_STATE) & 0xffff;
 	switched(context, field(context, AT_NEXT_PID),
-		 !state || state > STATES ? TAKEN_OFF : state & RECORDED_DEAD ? ENDS : GIVES_UP);
+		 !state || state > STATES ? PREEMPTED : state & RECORDED_DEAD ? ENDS : WAITS);
 	return 0;
 }
 
-/* Where the kernel's structure of a thread holds its number, which that of its process follows, and where it
- * tells of the thread's stack in the kernel, at whose far end a system call keeps the user's registers. Looks
- * through the structure of the thread that calls, if the loader has written its numbers to `found`; leaves
- * behind the places, and how many there are. */
+/* Finds two offsets in the kernel's structure of a thread: of its number, which that of its process follows,
+ * and of the pointer to its kernel stack, at whose far end a system call keeps the user's registers. Searches
+ * the structure of the calling thread, if the loader has written its numbers to `found`; writes the offsets
+ * and the numbers of matches. */
 #define PIECE 32
 #define PIECES 512
 #define PAGE 4095
@@ -1012,21 +1015,21 @@ SECTION("tracepoint/sched/sched_process_fork") int task_fork(void *context)
 {
 	u32 parent = field(context, AT_PARENT_PID);
 	u32 child = field(context, AT_CHILD_PID);
-	/* The number may have been that of a thread of the tree that has ended. */
+	/* The number may be that of an ended thread of the tree. */
 	if (!leave_slot(child) && is_crowded(child))
 		delete(&threads, &child);
 	if (!known(parent))
 		return 0;
-	/* It waits for its first processor from now on, and it is the starter who knows where. */
+	/* It waits for its first processor from now on, at a site that only the parent knows. */
 	struct thread fresh = {};
 	fresh.parent = parent;
 	fresh.kind = KIND_INVOLUNTARY;
 	fresh.off_since = now();
 	volatile struct window *window = the_window();
 	if (window)
-		fresh.off_looked = looked_at(window, fresh.off_since);
+		fresh.off_sampled = sampling_clock(window, fresh.off_since);
 	struct slot *slot = slot_of(child);
-	/* Threads that are started at the same moment have numbers near to one another, so not the same slot. */
+	/* Threads started at the same time have adjacent numbers, so not the same slot. */
 	if (slot && !slot->thread.number && !is_crowded(child)) {
 		seat(slot, &fresh, child);
 		return 0;
@@ -1055,11 +1058,11 @@ SECTION("tracepoint/sched/sched_process_exit") int task_exit(void *context)
 	struct thread *thread = find(number);
 	if (!thread)
 		return 0;
-	/* It stays known until it leaves its processor for good. */
+	/* It stays in its map until it leaves its processor for the last time. */
 	struct ended last = {.process = id >> 32, .parent = thread->parent, .executed = thread->executed};
 	current_name(last.name, sizeof(last.name));
 	update(&ended, &number, &last, ANY);
-	/* Nobody will tell that it leaves its processor. */
+	/* No program will report that it leaves its processor. */
 	volatile struct window *window = the_window();
 	if (window && !window->attached) {
 		note_return(thread, number, 0);
@@ -1069,8 +1072,8 @@ SECTION("tracepoint/sched/sched_process_exit") int task_exit(void *context)
 }
 
 /* The letters that the kernel writes for the flags of a request: F before the operation is a flush,
- * W the operation, and then F (to the medium), A (ahead), S (somebody waits), M (metadata), in this
- * order. */
+ * W the operation, and then F (to the medium), A (ahead), S (a thread waits for it), M (metadata), in
+ * this order. */
 struct flags {
 	u32 flush;
 	u32 write;
@@ -1093,8 +1096,8 @@ INLINE void read_flags(void *context, u32 at, struct flags *flags)
 	}
 }
 
-/* The current thread, if it is of the tree. Those that work off an io_uring are started in silence:
- * they are known by their process. */
+/* The current thread, if it belongs to the tree. The start of io_uring worker threads is not reported: they
+ * are recognized by their process. */
 INLINE struct thread *thread_of_tree(u32 *number)
 {
 	u64 id = current();
@@ -1106,14 +1109,14 @@ INLINE struct thread *thread_of_tree(u32 *number)
 	return known(*number);
 }
 
-/* A thread hands something to the block layer: the one moment at which its asker is known for sure. */
+/* A thread hands a write to the block layer: the only point at which the requesting thread is certain. */
 SECTION("tracepoint/block/block_bio_queue") int block_queue(void *context)
 {
 	u32 number;
 	u64 sector = field64(context, AT_QUEUE_SECTOR);
 	struct thread *thread = thread_of_tree(&number);
 	if (!thread) {
-		/* The same place is written by another: what was remembered of it is over. */
+		/* Another program writes this sector: the earlier submission is obsolete. */
 		delete(&submitted, &sector);
 		return 0;
 	}
@@ -1124,14 +1127,14 @@ SECTION("tracepoint/block/block_bio_queue") int block_queue(void *context)
 	if (!flags.flush && !flags.write)
 		return 0;
 	struct where where = {};
-	/* A thread that works off an io_uring stands nowhere: the registers are another's. */
+	/* An io_uring worker thread has no site: the registers are another thread's. */
 	u64 registers = number == (u32)current() ? thread->registers : 0;
 	struct key key = {.thread = number, .kind = KIND_FLUSH, .site = site_of(registers, &where)};
 	if (flags.flush)
 		count(context, &key, &where, registers);
 	if (flags.write) {
-		struct submitted asker = {.thread = number, .site = key.site};
-		update(&submitted, &sector, &asker, ANY);
+		struct submitted requester = {.thread = number, .site = key.site};
+		update(&submitted, &sector, &requester, ANY);
 		key.kind = KIND_QUEUED;
 		count(context, &key, &where, registers);
 	}
@@ -1150,13 +1153,13 @@ INLINE void note_device(u32 device)
 	update(&devices, &device, &first, NO_EXIST);
 }
 
-/* By whom and where a request was asked for. */
-INLINE void asker_of(void *context, u64 sector, u32 device, struct key *key)
+/* The thread and the site that requested it. */
+INLINE void requester_of(void *context, u64 sector, u32 device, struct key *key)
 {
-	struct submitted *asker = lookup(&submitted, &sector);
-	if (asker) {
-		key->thread = asker->thread;
-		key->site = asker->site;
+	struct submitted *requester = lookup(&submitted, &sector);
+	if (requester) {
+		key->thread = requester->thread;
+		key->site = requester->site;
 		note_device(device);
 		return;
 	}
@@ -1169,10 +1172,10 @@ INLINE void asker_of(void *context, u64 sector, u32 device, struct key *key)
 		note_device(device);
 		return;
 	}
-	/* Threads of the kernel have no user stack. */
+	/* Kernel threads have no user stack. */
 	u64 frame;
 	u32 is_kernel = frames_of(context, &frame, sizeof(frame), USER_STACK) < 0;
-	key->thread = is_kernel ? FOREIGN_BY_KERNEL : FOREIGN_BY_OTHERS;
+	key->thread = is_kernel ? ISSUED_BY_KERNEL : ISSUED_BY_OTHERS;
 	key->site = device;
 }
 
@@ -1192,7 +1195,7 @@ INLINE void request(void *context, u32 device, u64 sector, u32 sectors, u32 flag
 		return;
 	}
 	struct key key = {.kind = flags.waited_for ? KIND_SYNC_WRITE : KIND_ASYNC_WRITE};
-	asker_of(context, sector, device, &key);
+	requester_of(context, sector, device, &key);
 	struct sum *sum = sum_of(&key);
 	if (!sum)
 		return;
@@ -1200,7 +1203,7 @@ INLINE void request(void *context, u32 device, u64 sector, u32 sectors, u32 flag
 	__sync_fetch_and_add(&sum->amount, sign * 512 * sectors);
 }
 
-/* A device is given a request. */
+/* A device receives a request. */
 SECTION("tracepoint/block/block_rq_issue") int block_issue(void *context)
 {
 	request(context, field(context, AT_ISSUE_DEVICE), field64(context, AT_ISSUE_SECTOR),
@@ -1208,7 +1211,7 @@ SECTION("tracepoint/block/block_rq_issue") int block_issue(void *context)
 	return 0;
 }
 
-/* A device could not take it: it will be issued again, and has not been yet. */
+/* A device could not take it: it will be issued again, and then counted again. */
 SECTION("tracepoint/block/block_rq_requeue") int block_requeue(void *context)
 {
 	request(context, field(context, AT_REQUEUE_DEVICE), field64(context, AT_REQUEUE_SECTOR),

@@ -15,7 +15,7 @@ use std::collections::BTreeMap;
 use syncline_instrument::Nanos;
 
 /// The delay before the programs are timed, so that first samples and first copies are over.
-pub(super) const SETTLE: Nanos = 40_000_000;
+pub(super) const STARTUP_DELAY: Nanos = 40_000_000;
 /// The programs may stay if they use at most this share of the machine's processor time.
 const CHEAP: f64 = 0.012;
 /// The share that they may use in sampling windows, over the whole window. It is lower because sampling

@@ -85,17 +85,19 @@ mod tests {
 
     #[test]
     fn a_process_without_collector_threads_has_no_figure_for_them() {
-        let mut spent = JvmCpuTime::default();
+        let mut cpu_time = JvmCpuTime::default();
         let mut profile = ProfileBuilder::default();
-        let unread = spent.collection(&mut profile);
+        let unread = cpu_time.collection(&mut profile);
         assert!(matches!(unread.how, Precision::NotAttributable(_)));
-        spent.begins(std::process::id());
-        spent.ends(std::process::id());
-        let account = spent.collection(&mut profile);
+        cpu_time.begins(std::process::id());
+        cpu_time.ends(std::process::id());
+        let account = cpu_time.collection(&mut profile);
         assert!(
             matches!(account.how, Precision::NotAttributable(why) if why.contains("VM thread"))
         );
-        assert!(spent.total(Metric::CpuUser).is_some() && spent.total(Metric::Wall).is_none());
+        assert!(
+            cpu_time.total(Metric::CpuUser).is_some() && cpu_time.total(Metric::Wall).is_none()
+        );
         assert!(profile.finish(1).samples().is_empty());
     }
 }

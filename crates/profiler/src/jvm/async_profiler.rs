@@ -8,7 +8,7 @@ use super::profile_filler::ProfileFiller;
 use super::profiler_library::{self, Shared};
 use super::sample_weight;
 use super::syscall_detector::{self, SyscallDetector};
-use crate::collector::{Collector, Opened};
+use crate::collector::{Collector, OpenResult};
 use crate::profiler::ProfilerOptions;
 use crate::subject::{Runtime, Subject};
 use std::fs;
@@ -50,7 +50,7 @@ pub(crate) struct AsyncProfiler {
     cpu_ns: Nanos,
     /// True if the JVM reports allocations.
     allocations: bool,
-    spent: JvmCpuTime,
+    cpu_time: JvmCpuTime,
     runs: bool,
 }
 
@@ -65,7 +65,7 @@ struct SampleCounts {
 impl AsyncProfiler {
     /// Attaches to the JVM and loads the profiler into it. A process that is not a JVM is not a subject of
     /// this collector.
-    pub(crate) fn open(subject: &Subject, options: &ProfilerOptions) -> Opened {
+    pub(crate) fn open(subject: &Subject, options: &ProfilerOptions) -> OpenResult {
         if subject.runtime != Runtime::Jvm {
             return Err(Vec::new());
         }
@@ -85,14 +85,14 @@ impl AsyncProfiler {
             (Some(library), _) => library,
             (None, found) => shared.copy_library(&found.unwrap_or_default())?,
         };
-        let samples = Nanos::from(options.looks_per_s.max(1));
+        let samples = Nanos::from(options.samples_per_s.max(1));
         let mut sampler = AsyncProfiler {
             machine,
             library,
             shared,
             cpu_ns: (clock::SECOND / samples).max(SHORTEST_NS),
             allocations: true,
-            spent: JvmCpuTime::default(),
+            cpu_time: JvmCpuTime::default(),
             runs: false,
         };
         // One-time initialization happens now, outside the window.
@@ -143,7 +143,7 @@ impl AsyncProfiler {
         let mut standing = SyscallDetector::of(self.machine.pid()).ok();
         let samples = count_samples(&chunks, standing.is_some())?;
         let each = self
-            .spent
+            .cpu_time
             .times()
             .map_or(self.cpu_ns, |(user, kernel)| sample_weight::each(user + kernel, samples.cpu));
         for chunk in &chunks {
@@ -172,7 +172,7 @@ impl AsyncProfiler {
     }
 
     fn cpu_account(&self, metric: Metric, samples: &SampleCounts) -> Account {
-        let due = self.spent.times();
+        let due = self.cpu_time.times();
         let due = due.map_or(0, |(user, kernel)| (user + kernel) / self.cpu_ns);
         let how = if samples.standing || samples.cpu == 0 {
             Precision::Sampled(format!(
@@ -189,7 +189,7 @@ impl AsyncProfiler {
         };
         Account {
             lost: due.saturating_sub(samples.cpu),
-            total: self.spent.total(metric),
+            total: self.cpu_time.total(metric),
             ..taken(metric, NAME, how)
         }
     }
@@ -285,19 +285,19 @@ impl Collector for AsyncProfiler {
 
     fn start(&mut self) -> Result<(), String> {
         self.begin()?;
-        self.spent.begins(self.machine.pid());
+        self.cpu_time.begins(self.machine.pid());
         Ok(())
     }
 
     fn stop(&mut self) -> Result<(), String> {
-        self.spent.ends(self.machine.pid());
+        self.cpu_time.ends(self.machine.pid());
         self.end()
     }
 
     fn hand_over(self: Box<Self>, profile: &mut ProfileBuilder) {
         let accounts = match self.fill(profile) {
             Ok(samples) => {
-                let collection = self.spent.collection(profile);
+                let collection = self.cpu_time.collection(profile);
                 let mut accounts = self.accounts(&samples);
                 accounts.push(collection);
                 accounts
@@ -311,7 +311,7 @@ impl Collector for AsyncProfiler {
 
     fn failed(&self, why: &str) -> Vec<Account> {
         let missing = |metric: &Metric| Account {
-            total: self.spent.total(*metric),
+            total: self.cpu_time.total(*metric),
             ..missing(*metric, NAME, why)
         };
         self.takes().iter().map(missing).collect()

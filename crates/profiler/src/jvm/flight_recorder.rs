@@ -14,7 +14,7 @@ use super::jfr::{Chunk, Event, chunks};
 use super::jfr_frames::Writer;
 use super::profile_filler::{ProfileFiller, Weights};
 use super::profiler_library::Shared;
-use crate::collector::{Collector, Opened};
+use crate::collector::{Collector, OpenResult};
 use crate::profiler::ProfilerOptions;
 use crate::subject::{Runtime, Subject};
 use std::fs;
@@ -55,7 +55,7 @@ pub(crate) struct FlightRecorder {
     fine: bool,
     /// True if it also measures processor time.
     cpu: bool,
-    spent: JvmCpuTime,
+    cpu_time: JvmCpuTime,
     runs: bool,
     window: Window,
 }
@@ -70,7 +70,7 @@ struct RecordingContents {
 
 impl FlightRecorder {
     /// Attaches to a JVM for which no better collector was opened.
-    pub(crate) fn open(subject: &Subject, _options: &ProfilerOptions) -> Opened {
+    pub(crate) fn open(subject: &Subject, _options: &ProfilerOptions) -> OpenResult {
         let better = subject.taken.has(Metric::AllocatedBytes);
         if subject.runtime != Runtime::Jvm || better {
             return Err(Vec::new());
@@ -91,7 +91,7 @@ impl FlightRecorder {
             recording: format!("syncline-{}", std::process::id()),
             fine: true,
             cpu,
-            spent: JvmCpuTime::default(),
+            cpu_time: JvmCpuTime::default(),
             runs: false,
             window: Window::default(),
         };
@@ -213,7 +213,7 @@ impl FlightRecorder {
         let why = "it does not sample threads in the kernel: install async-profiler";
         let kernel = missing(Metric::CpuKernel, NAME, why);
         let total =
-            |account: Account| Account { total: self.spent.total(account.metric), ..account };
+            |account: Account| Account { total: self.cpu_time.total(account.metric), ..account };
         vec![total(user), total(kernel)]
     }
 }
@@ -253,21 +253,21 @@ impl Collector for FlightRecorder {
     }
 
     fn start(&mut self) -> Result<(), String> {
-        self.spent.begins(self.machine.pid());
+        self.cpu_time.begins(self.machine.pid());
         self.window.begin = time_of_day();
         Ok(())
     }
 
     fn stop(&mut self) -> Result<(), String> {
         self.window.end = time_of_day();
-        self.spent.ends(self.machine.pid());
+        self.cpu_time.ends(self.machine.pid());
         self.end()
     }
 
     fn hand_over(self: Box<Self>, profile: &mut ProfileBuilder) {
         let accounts = match self.fill(profile) {
             Ok(known) => {
-                let collection = self.spent.collection(profile);
+                let collection = self.cpu_time.collection(profile);
                 let mut accounts = self.accounts(&known);
                 accounts.push(collection);
                 accounts
@@ -281,7 +281,7 @@ impl Collector for FlightRecorder {
 
     fn failed(&self, why: &str) -> Vec<Account> {
         let missing = |metric: &Metric| Account {
-            total: self.spent.total(*metric),
+            total: self.cpu_time.total(*metric),
             ..missing(*metric, NAME, why)
         };
         self.takes().iter().map(missing).collect()

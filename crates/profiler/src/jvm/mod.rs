@@ -12,6 +12,7 @@
 //! | `jfr_frames.rs`, `profile_filler.rs` | convert recordings to frames, threads and weights |
 //! | `syscall_detector.rs` | distinguishes kernel time from user time |
 //! | `sample_weight.rs` | the weight of a sample |
+//! | `allocation.rs` | clips the recorder's allocation samples to the window |
 //! | `cpu_usage.rs`, `accounts.rs` | the kernel's own count of the time used; the accounts of each metric |
 //!
 //! 1. The JVM receives commands through its attach socket only. One library is loaded into it, which stays

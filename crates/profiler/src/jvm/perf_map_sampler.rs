@@ -1,7 +1,7 @@
 //! Processor samples from outside the JVM, if it names its code.
 
 use super::accounts::missing;
-use crate::collector::Opened;
+use crate::collector::OpenResult;
 use crate::perf;
 use crate::profiler::ProfilerOptions;
 use crate::subject::{Runtime, Subject};
@@ -9,7 +9,7 @@ use crate::symbols::PerfMap;
 use syncline_profile::Metric;
 
 /// Opens the processor sampler; for a JVM only if its code can be named.
-pub(crate) fn open(subject: &Subject, options: &ProfilerOptions) -> Opened {
+pub(crate) fn open(subject: &Subject, options: &ProfilerOptions) -> OpenResult {
     if subject.runtime == Runtime::Jvm
         && let Err(why) = PerfMap::of(subject.pid())
     {

@@ -25,18 +25,18 @@ impl<'p, 'c> ProfileFiller<'p, 'c> {
         ProfileFiller { profile, chunk, writer, stacks: HashMap::new() }
     }
 
-    /// Adds every event of a name. `weigh` receives the address of the interrupted instruction, if it is
+    /// Adds every event of a name. `weights_of` receives the address of the interrupted instruction, if it is
     /// known, and returns the event's weights and its number of samples. Returns the number of events.
     pub(super) fn events(
         &mut self,
         name: &str,
-        mut weigh: impl FnMut(&Event<'_>, Option<u64>) -> (Weights, u64),
+        mut weights_of: impl FnMut(&Event<'_>, Option<u64>) -> (Weights, u64),
     ) -> Result<u64, String> {
         let mut count = 0;
         for event in self.chunk.events(name) {
             let event = event?;
             let (address, stack) = self.stack(&event);
-            let (weights, samples) = weigh(&event, address);
+            let (weights, samples) = weights_of(&event, address);
             if weights.is_empty() {
                 continue;
             }

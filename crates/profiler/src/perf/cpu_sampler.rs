@@ -9,7 +9,7 @@ use super::refusal::{kernel_hidden, refusal};
 use super::sampler::{Fields, Sampler};
 use super::sampler_output::SamplerOutput;
 use super::stack_counts::Detail;
-use crate::collector::{Collector, Opened};
+use crate::collector::{Collector, OpenResult};
 use crate::profiler::ProfilerOptions;
 use crate::subject::Subject;
 use std::io;
@@ -36,8 +36,8 @@ struct Sampling {
 }
 
 /// Opens the best way to sample that this user may use.
-pub(crate) fn open(subject: &Subject, options: &ProfilerOptions) -> Opened {
-    let source = Source::clock(options.looks_per_s);
+pub(crate) fn open(subject: &Subject, options: &ProfilerOptions) -> OpenResult {
+    let source = Source::clock(options.samples_per_s);
     let mut last = None;
     for (reach, with_kernel) in WAYS {
         match Sampler::open(
@@ -51,7 +51,7 @@ pub(crate) fn open(subject: &Subject, options: &ProfilerOptions) -> Opened {
                 return Ok(Box::new(Cpu {
                     sampler,
                     sampling: Sampling {
-                        per_s: options.looks_per_s,
+                        per_s: options.samples_per_s,
                         period: source.period,
                         with_kernel,
                     },

@@ -43,8 +43,8 @@ pub(super) struct Source {
 
 impl Source {
     /// Samples processors at work at this frequency.
-    pub(super) fn clock(looks_per_s: u32) -> Source {
-        let period = syncline_instrument::clock::SECOND / u64::from(looks_per_s.max(1));
+    pub(super) fn clock(samples_per_s: u32) -> Source {
+        let period = syncline_instrument::clock::SECOND / u64::from(samples_per_s.max(1));
         Source { kind: Kind::Clock, period, tracepoint: None, filter: None }
     }
 

@@ -115,7 +115,7 @@ impl Events {
 
 fn tasks(watched: Process) -> Vec<i32> {
     let processes = match watched {
-        Process::Ours => vec![std::process::id()],
+        Process::Own => vec![std::process::id()],
         Process::Other(pid) => process_tree(pid, Path::new("/")),
     };
     let threads = processes.into_iter().flat_map(threads);

@@ -11,6 +11,15 @@
 //! If permitted, it samples the whole machine and ignores unrelated processes, which adds no cost to the
 //! store's thread switches. Otherwise each thread of the store has its own events, which the threads and
 //! processes it starts inherit; and if the kernel hides its own side, only the program's is sampled.
+//!
+//! | file | what it holds |
+//! |---|---|
+//! | `events.rs`, `event_source.rs`, `refusal.rs` | the open events; what is sampled; why the kernel refuses them |
+//! | `record.rs`, `registers.rs` | the records of a ring; the user registers in them |
+//! | `sampler.rs`, `sampler_output.rs`, `stack_counts.rs` | the thread that reads the rings; its output; samples by stack |
+//! | `cpu_sampler.rs`, `syscall_sampler.rs` | the collectors of processor time and of system calls |
+//! | `unwinder.rs`, `call_chain.rs` | unwinding by unwind tables; the two sources of a stack joined |
+//! | `process_tracker.rs` | the observed processes |
 
 mod call_chain;
 mod cpu_sampler;

@@ -79,8 +79,8 @@ impl ProcessTracker {
 
     /// Reports that a process or thread was started.
     pub(crate) fn forked(&mut self, pid: u32, parent: u32) {
-        let is_ours = self.process == Process::Ours;
-        if pid == parent || is_ours || !self.tracked.contains(&parent) {
+        let is_own = self.process == Process::Own;
+        if pid == parent || is_own || !self.tracked.contains(&parent) {
             return;
         }
         self.tracked.insert(pid);
@@ -152,7 +152,7 @@ impl ProcessTracker {
 
     fn pid(&self) -> u32 {
         match self.process {
-            Process::Ours => std::process::id(),
+            Process::Own => std::process::id(),
             Process::Other(pid) => pid,
         }
     }

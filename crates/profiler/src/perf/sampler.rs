@@ -34,7 +34,7 @@ const GONE: &str = "the sampling thread panicked";
 /// A sampler, which runs until it is finished or dropped.
 #[derive(Debug)]
 pub(super) struct Sampler {
-    shared: Ending,
+    shared: StopGuard,
     begin: Sender<()>,
     ready: Receiver<()>,
     thread: JoinHandle<Option<SamplerOutput>>,
@@ -42,7 +42,7 @@ pub(super) struct Sampler {
 
 /// Ends the thread even if a sampler is dropped early.
 #[derive(Debug)]
-struct Ending(Arc<Shared>);
+struct StopGuard(Arc<Shared>);
 
 #[derive(Debug)]
 struct Shared {
@@ -102,7 +102,7 @@ impl Sampler {
         });
         let handed = hand.send((Arc::clone(&shared), rings));
         handed.map_err(|_gone| io::Error::other(GONE))?;
-        Ok(Sampler { shared: Ending(shared), begin, ready, thread })
+        Ok(Sampler { shared: StopGuard(shared), begin, ready, thread })
     }
 
     /// Waits until the unwind tables of all programs are read.
@@ -141,7 +141,7 @@ impl Sampler {
     }
 }
 
-impl Drop for Ending {
+impl Drop for StopGuard {
     fn drop(&mut self) {
         self.0.end();
     }

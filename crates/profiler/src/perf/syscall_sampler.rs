@@ -10,7 +10,7 @@ use super::refusal::refusal;
 use super::sampler::{Fields, Sampler};
 use super::sampler_output::SamplerOutput;
 use super::stack_counts::Detail;
-use crate::collector::{Collector, Opened};
+use crate::collector::{Collector, OpenResult};
 use crate::profiler::ProfilerOptions;
 use crate::subject::Subject;
 use syncline_host::{sync_filter, tracepoint};
@@ -48,7 +48,7 @@ struct Calls {
 }
 
 /// Opens the sampler that this user may use.
-pub(crate) fn open(subject: &Subject, _: &ProfilerOptions) -> Opened {
+pub(crate) fn open(subject: &Subject, _: &ProfilerOptions) -> OpenResult {
     let sources = || -> Result<Vec<Source>, String> {
         let mut syncs = Source::tracepoint(Kind::Sync, CALLS, 1)?;
         syncs.filter = Some(sync_filter()?);

@@ -17,6 +17,15 @@
 //! 5. Only debug information names an inlined function, which has the offset of the function that contains
 //!    it. That function has its symbol's name; only without a symbol does debug information name it.
 //! 6. Only regular files are opened. The vDSO is read from this process, which has the same one.
+//!
+//! | file | what it holds |
+//! |---|---|
+//! | `symbols.rs` | the symbol tables that were read, and the frames of addresses |
+//! | `address_space.rs`, `proc_maps.rs` | the mapping of a process's addresses to files |
+//! | `elf_image.rs`, `debug_files.rs`, `kernel_symbols.rs`, `perf_map.rs` | the sources of names: ELF files, separate debug files, the kernel, a JVM's map |
+//! | `inlined_functions.rs`, `demangle.rs`, `source_paths.rs` | inlined functions; demangled names; the source file of a function |
+//! | `thread_names.rs`, `process_titles.rs` | names of threads; titles of processes |
+//! | `test_library.rs` | a small C++ library for tests |
 
 mod address_space;
 mod debug_files;

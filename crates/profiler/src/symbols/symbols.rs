@@ -25,11 +25,11 @@ const VDSO_BYTES: u64 = 1 << 20;
 /// Names addresses. Each file is read on first use, and one that cannot be read is not tried again. Clones
 /// share what was read, so the collectors of a process read its files once.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Symbols(Arc<Mutex<Known>>);
+pub(crate) struct Symbols(Arc<Mutex<SymbolCache>>);
 
 /// The files that were read, and the frames that were looked up.
 #[derive(Debug, Default)]
-struct Known {
+struct SymbolCache {
     files: HashMap<Arc<MappedFile>, Option<Arc<Image>>>,
     debug: HashMap<Arc<MappedFile>, DebugFile>,
     vdso: OnceCell<Option<Arc<Image>>>,
@@ -47,7 +47,7 @@ impl Symbols {
     /// The frames at a location, from the innermost outwards: the inlined functions, then the function that
     /// contains them. A file that was not read while a process had it mapped is opened by its path.
     pub(crate) fn frames(&self, place: &CodeLocation) -> Arc<[Frame]> {
-        let mut known = self.known();
+        let mut known = self.cache();
         if let Some(frames) = known.frames.get(place) {
             return Arc::clone(frames);
         }
@@ -58,15 +58,15 @@ impl Symbols {
 
     /// The image of a location's file, as process `pid` sees it.
     pub(crate) fn image(&self, place: &CodeLocation, pid: u32) -> Option<Arc<Image>> {
-        self.known().image(place, pid)
+        self.cache().image(place, pid)
     }
 
-    fn known(&self) -> MutexGuard<'_, Known> {
+    fn cache(&self) -> MutexGuard<'_, SymbolCache> {
         self.0.lock()
     }
 }
 
-impl Known {
+impl SymbolCache {
     /// The frame of a kernel address.
     fn kernel(&mut self, address: u64) -> Frame {
         self.kernel.get_or_insert_with(Kernel::read).frame(address)
@@ -262,10 +262,10 @@ mod tests {
         }
         assert!(vdso > 0, "no function of the vDSO has a name");
         // With debug information installed, nearly all functions are named.
-        let nearly_all = !symbols.known().debug.is_empty();
+        let nearly_all = !symbols.cache().debug.is_empty();
         assert!(
             named > 1000 && (between > 1000 || nearly_all && between * 9 < named),
-            "libc: {named} named, {between} between, {others} of others"
+            "libc: {named} named, {between} between, {others} elsewhere"
         );
     }
 

@@ -2,7 +2,7 @@
 
 use super::thread_timer::{Timer, install_signal_handler, thread_cpu_ns};
 use super::tick_counts::{PLACES, counts};
-use crate::collector::{Collector, Opened};
+use crate::collector::{Collector, OpenResult};
 use crate::profiler::ProfilerOptions;
 use crate::sampler_threads::SamplerThread;
 use crate::subject::Subject;
@@ -59,8 +59,8 @@ struct TimedThread {
 
 impl TagSampler {
     /// Only threads of this process have visible tags.
-    pub(crate) fn open(subject: &Subject, _options: &ProfilerOptions) -> Opened {
-        if subject.process != Process::Ours {
+    pub(crate) fn open(subject: &Subject, _options: &ProfilerOptions) -> OpenResult {
+        if subject.process != Process::Own {
             // Not missing: other stores have no tags.
             return Err(Vec::new());
         }
@@ -109,8 +109,8 @@ impl Collector for TagSampler {
 
     fn hand_over(self: Box<Self>, profile: &mut ProfileBuilder) {
         let TimedThreads { threads, without } = self.followed;
-        let are_told = threads.is_empty() && without > 0;
-        if !are_told && !threads.iter().any(TimedThread::was_in_a_store) {
+        let only_untimed = threads.is_empty() && without > 0;
+        if !only_untimed && !threads.iter().any(TimedThread::was_in_a_store) {
             // A store without tags: only the laboratory's own code around it enters modules.
             return;
         }
@@ -268,7 +268,7 @@ mod tests {
 
     #[test]
     fn processor_time_goes_to_the_module_that_the_thread_is_in() {
-        let mut tags = open(Process::Ours).unwrap();
+        let mut tags = open(Process::Own).unwrap();
         let (begin, done, end) = (Barrier::new(2), Barrier::new(2), Barrier::new(2));
         let profile = thread::scope(|scope| {
             scope.spawn(|| {

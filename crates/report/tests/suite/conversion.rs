@@ -54,10 +54,10 @@ fn runner_head() -> RunHead {
                 settings: vec![Setting {
                     name: "synchronous".to_owned(),
                     value: "2".to_owned(),
-                    said_by: "PRAGMA synchronous".to_owned(),
+                    source: "PRAGMA synchronous".to_owned(),
                 }],
             },
-            log_place: LogLocation::Directory(PathBuf::from("/home/ann")),
+            log_location: LogLocation::Directory(PathBuf::from("/home/ann")),
             process: StoreProcess::InProcess,
             disk_space: Err("the store was not reached".to_owned()),
             intent: DryRunPlan::default(),

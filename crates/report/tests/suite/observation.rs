@@ -29,7 +29,7 @@ fn observed() -> Observation {
         last: StoreObservation {
             product: "PostgreSQL".to_owned(),
             version: "15.18".to_owned(),
-            log_place: LogLocation::Directory(PathBuf::from("/home/ann/data/pg_wal")),
+            log_location: LogLocation::Directory(PathBuf::from("/home/ann/data/pg_wal")),
             process: StoreProcess::Other(4_711),
             unseen_syncs: None,
             counters: Vec::new(),
@@ -37,7 +37,7 @@ fn observed() -> Observation {
             settings: vec![Setting {
                 name: "fsync".to_owned(),
                 value: "on".to_owned(),
-                said_by: "pg_settings".to_owned(),
+                source: "pg_settings".to_owned(),
             }],
             replication: Ok(Vec::new()),
         },
@@ -199,7 +199,7 @@ fn a_shared_or_withheld_observation_has_no_names() {
     // Not even in a reason from the store's own message.
     let why = "PostgreSQL: permission denied to examine \"data_directory\"";
     let mut observed = observed();
-    observed.last.log_place = LogLocation::Nowhere(why.to_owned());
+    observed.last.log_location = LogLocation::Nowhere(why.to_owned());
     observed.device = Err(why.to_owned());
     let flushes = from_observation(&observed, &given(None)).body.flushes_per_s;
     assert!(flushes.source.contains("directory of the log is unknown"), "{flushes:?}");

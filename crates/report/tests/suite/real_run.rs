@@ -43,7 +43,7 @@ fn recorded(plan: &RunPlan) -> (PathBuf, RunRecord, tempfile::TempDir) {
         0 => Answer::Conflict(Cause::Deadlock),
         _ => Answer::Committed,
     });
-    store.log_place = LogLocation::Directory(folder.path().to_owned());
+    store.log_location = LogLocation::Directory(folder.path().to_owned());
     let mut workload = Keys::new(&store);
     workload.abort_every = Some(10);
     let given = RunInputs {

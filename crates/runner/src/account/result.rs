@@ -73,7 +73,7 @@ pub struct TargetFacts {
     /// The settings that it reported after its tables were created.
     pub evidence: ReportedSettings,
     /// The location of its log.
-    pub log_place: LogLocation,
+    pub log_location: LogLocation,
     /// The process whose system calls count as the store's.
     pub process: StoreProcess,
     /// The reserve that the run leaves free on each of its file systems, or why they are unknown.

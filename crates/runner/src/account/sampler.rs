@@ -51,7 +51,7 @@ impl Sampler {
         unseen_syncs: Option<&'static str>,
     ) -> Sampler {
         let calls = match process {
-            StoreProcess::InProcess => SyncCounter::open(Process::Ours),
+            StoreProcess::InProcess => SyncCounter::open(Process::Own),
             StoreProcess::Other(pid) => SyncCounter::open(Process::Other(pid)),
             StoreProcess::Unknown(why) => Err(why.to_owned()),
         };

@@ -34,7 +34,7 @@ pub(crate) fn grown(before: &[Counter], after: &[Counter]) -> Vec<StoreCounter> 
             meaning: before.meaning,
             name: before.name.clone(),
             unit: before.unit,
-            said_by: before.said_by.clone(),
+            said_by: before.source.clone(),
             before: before.value.as_ref().ok().copied(),
             after: after.and_then(|after| after.value.as_ref().ok().copied()),
             grown: after.map_or_else(

@@ -368,7 +368,7 @@ impl Mark {
 
 /// False if the store takes no writes in this run, so that the mark need not and cannot be changed.
 fn takes_writes<T: Target>(target: &T) -> bool {
-    target.takes_no_writes().is_none()
+    target.read_only_reason().is_none()
 }
 
 fn refused<T>(what: &str) -> TargetResult<T> {

@@ -51,8 +51,8 @@ impl DiskGuard {
         loads: bool,
         source: SpaceSource,
     ) -> Result<DiskGuard, String> {
-        let places = [target.log_place(), target.data_place()];
-        let further = target.further_places();
+        let places = [target.log_location(), target.data_location()];
+        let further = target.other_locations();
         let load_bytes = (loads && target.capabilities().keeps_rows)
             .then(|| load_bytes(workload))
             .filter(|bytes| *bytes > 0);

@@ -32,7 +32,7 @@ impl Client for InsertingClient {
         0
     }
 
-    fn shape(&self, _kind: usize) -> AccessPattern {
+    fn access_pattern(&self, _kind: usize) -> AccessPattern {
         AccessPattern::Single
     }
 

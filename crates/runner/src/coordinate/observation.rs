@@ -148,7 +148,7 @@ pub fn observe<T: Target>(
 }
 
 fn place(sample: &StoreObservation) -> Result<BlockDevice, String> {
-    match &sample.log_place {
+    match &sample.log_location {
         LogLocation::Directory(directory) => BlockDevice::of(directory, Path::new("/")),
         LogLocation::Nowhere(why) => Err(why.clone()),
     }

@@ -102,7 +102,7 @@ impl<T: Target, W: Workload> Coordinator<'_, T, W> {
         let mut with = |further_ns| {
             self.slice(control, live, slice_ns, &mut |rest_ns| {
                 if rest_ns + further_ns > PROFILER_STEP_NS {
-                    profiler.go_on(&commits);
+                    profiler.tick(&commits);
                 }
             })
         };

@@ -161,7 +161,7 @@ impl<T: Target, W: Workload> Coordinator<'_, T, W> {
         self.span(control, live, &mut watched, profiler.as_mut());
         if let (Some(span), Some(profiler)) = (watched.span.as_mut(), profiler) {
             // Before the drain: the store's processes may end with their clients.
-            span.spent = Some(profiler.spent());
+            span.spent = Some(profiler.cpu_time());
             span.profile = Some(profiler.finish());
         }
         self.drain(control, watched.budget_taken);
@@ -234,7 +234,7 @@ impl<T: Target, W: Workload> Coordinator<'_, T, W> {
     pub(crate) fn open_profiler(&self) -> Option<Profiler> {
         let options = self.plan.meter.as_ref()?;
         let process = match self.sampler.process() {
-            StoreProcess::InProcess => Process::Ours,
+            StoreProcess::InProcess => Process::Own,
             StoreProcess::Other(pid) => Process::Other(pid),
             StoreProcess::Unknown(_) => return None,
         };
@@ -283,7 +283,7 @@ impl<T: Target, W: Workload> Coordinator<'_, T, W> {
             }
             if let Some(profiler) = profiler.as_mut().filter(|_| deadline - now > PROFILER_STEP_NS)
             {
-                profiler.go_on(&|| committed(live));
+                profiler.tick(&|| committed(live));
             }
             Control::rest(POLL_NS.min(next.min(deadline).saturating_sub(now)));
         }

@@ -25,7 +25,7 @@ pub(crate) fn admit<T: Target, W: Workload>(
     let can = target.capabilities();
     let limits = Limits {
         clients_max_reason: target.clients_max_reason(),
-        takes_no_writes: target.takes_no_writes(),
+        read_only_reason: target.read_only_reason(),
     };
     let lacks = lacks(&can, limits, workload, plan);
     let workers = workers(&can, plan);
@@ -78,7 +78,7 @@ fn sane(plan: &RunPlan) -> Result<(), String> {
 /// The limits that a store reports.
 struct Limits {
     clients_max_reason: Option<String>,
-    takes_no_writes: Option<String>,
+    read_only_reason: Option<String>,
 }
 
 fn lacks<W: Workload>(
@@ -106,7 +106,7 @@ fn lacks<W: Workload>(
     // Whether a user's statement writes is unknown; the server will refuse it if it must.
     let operations = workload.plan().operations();
     let writes = !plan.reuse || operations.iter().any(|one| one.action.writes());
-    if let Some(why) = limits.takes_no_writes.filter(|_| writes) {
+    if let Some(why) = limits.read_only_reason.filter(|_| writes) {
         return Some(why);
     }
     if plan.reuse && !can.reopens {

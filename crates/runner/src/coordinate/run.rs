@@ -1,7 +1,7 @@
 //! One run, from the preflight check to the removal of its tables.
 //!
-//! Phases: preflight check (`Target::meet`), refusal, create, reported settings (`Target::evidence`), load,
-//! connect, warm up, measure, drain, check, remove. After `create` was called, `remove` is called on every
+//! Phases: preflight check (`Target::preflight`), refusal, create, reported settings
+//! (`Target::reported_settings`), load, connect, warm up, measure, drain, check, remove. After `create` was called, `remove` is called on every
 //! path, with two exceptions: rows that a later run shall reuse are kept once they are completely loaded, and
 //! reopened rows are never removed.
 
@@ -57,7 +57,7 @@ pub fn run_with_listener<T: Target, W: Workload>(
     observer: &dyn Observer,
     listener: Option<&dyn TransactionListener>,
 ) -> Result<RunResult, Error> {
-    let preflight = block_on(target.meet(), &());
+    let preflight = block_on(target.preflight(), &());
     preflight.map_err(|source| Error::Target {
         target: target.name(),
         doing: "the preflight check ran",
@@ -153,12 +153,12 @@ impl<T: Target, W: Workload> RunLifecycle<'_, T, W> {
             let created = block_on(self.target.create(&self.dataset.plan), &());
             created.map_err(|source| self.failed("its tables were created", source))?;
         }
-        let evidence = block_on(self.target.evidence(), &());
+        let evidence = block_on(self.target.reported_settings(), &());
         let evidence = evidence.map_err(|source| self.failed("its settings were read", source))?;
         // After `create`, which determines where the log is, and before any worker starts, so that all
         // workers are counted.
         let sampler = Sampler::new(self.target.process(), self.place(), self.target.unseen_syncs());
-        let intent = self.target.intent(&self.dataset.plan, self.plan.clients);
+        let intent = self.target.dry_run(&self.dataset.plan, self.plan.clients);
         let intent = intent.map_err(|source| self.failed("its statements were listed", source))?;
         let mut head = self.head(began_wall_ns, evidence, intent, reopened, &sampler, &disk);
         self.go_on("its tables were created")?;
@@ -243,7 +243,7 @@ impl<T: Target, W: Workload> RunLifecycle<'_, T, W> {
     }
 
     fn place(&self) -> Result<BlockDevice, String> {
-        match self.target.log_place() {
+        match self.target.log_location() {
             LogLocation::Directory(directory) => BlockDevice::of(&directory, Path::new("/")),
             LogLocation::Nowhere(why) => Err(why),
         }
@@ -269,7 +269,7 @@ impl<T: Target, W: Workload> RunLifecycle<'_, T, W> {
             target: TargetFacts {
                 name: self.target.name(),
                 evidence,
-                log_place: self.target.log_place(),
+                log_location: self.target.log_location(),
                 process: self.target.process(),
                 disk_space: disk.reserves().clone(),
                 intent,
@@ -316,7 +316,7 @@ impl<T: Target, W: Workload> RunLifecycle<'_, T, W> {
     }
 
     fn check_kept_rows(&self) -> Result<(), Unanswered> {
-        self.alone(async |session| self.workload.look_at_kept_rows(session).await)
+        self.alone(async |session| self.workload.read_kept_rows(session).await)
     }
 
     /// Runs read-only `queries` on a separate session, while there are no clients.

@@ -106,7 +106,7 @@ impl Target for Store {
         Capabilities::least()
     }
 
-    fn log_place(&self) -> LogLocation {
+    fn log_location(&self) -> LogLocation {
         LogLocation::Nowhere("it keeps no log".to_owned())
     }
 
@@ -114,7 +114,7 @@ impl Target for Store {
         Ok(())
     }
 
-    async fn evidence(&self) -> TargetResult<ReportedSettings> {
+    async fn reported_settings(&self) -> TargetResult<ReportedSettings> {
         Err(Failure::new(FailureKind::Statement, "the simulation does not read settings"))
     }
 
@@ -340,7 +340,7 @@ impl Simulation {
                     isolation: Isolation::NoneClaimed,
                     settings: Vec::new(),
                 },
-                log_place: LogLocation::Nowhere("it keeps no log".to_owned()),
+                log_location: LogLocation::Nowhere("it keeps no log".to_owned()),
                 process: StoreProcess::Unknown("it is simulated"),
                 disk_space: Err("it keeps nothing".to_owned()),
                 intent: DryRunPlan::default(),

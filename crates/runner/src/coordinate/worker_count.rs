@@ -112,7 +112,7 @@ impl<'r, T: Target, W: Workload> Coordinator<'r, T, W> {
             && plan.arrival == Arrival::Closed
             && target.capabilities().client_model == ClientModel::Futures
             && target.process() == StoreProcess::InProcess
-            && matches!(target.log_place(), LogLocation::Directory(_))
+            && matches!(target.log_location(), LogLocation::Directory(_))
     }
 
     fn trial(&self, slice_ns: Nanos, clients: Option<Clients<W>>) -> Result<Trial<W>, Error> {

@@ -99,7 +99,7 @@ impl<T: Target> ClientContext<'_, T> {
     /// Records the times of the operations of one try.
     #[inline(never)]
     fn record_operations(&self, connection: &mut Connection<T::Session>) {
-        connection.requests.settle(&mut connection.session);
+        connection.requests.complete_times(&mut connection.session);
         self.stats.borrow_mut().operations(connection.requests.times());
     }
 
@@ -402,7 +402,7 @@ async fn once<T: Target, C: Client>(
     context: &ClientContext<'_, T>,
 ) -> Result<(), Stop> {
     connection.requests.clear();
-    connection.session.begin(client.shape(kind));
+    connection.session.begin(client.access_pattern(kind));
     let mut transaction = Transaction::new(&mut connection.session, &mut connection.requests);
     // The result is matched here, so that the future does not store it during the commit and stays small.
     let ended = match client.perform(kind, &mut transaction).await {

@@ -24,7 +24,7 @@ pub(super) fn plan(plan: &runner::RunPlan, clients: usize, given: &RunInputs) ->
         seed: plan.seed,
         pin: plan.pin.iter().map(|cpu| *cpu as u64).collect(),
         operations: plan.operations,
-        looks_per_s: plan.meter.as_ref().map(|meter| u64::from(meter.looks_per_s)),
+        looks_per_s: plan.meter.as_ref().map(|meter| u64::from(meter.samples_per_s)),
         unmetered_beside: Some(plan.unmetered_beside),
         pipeline: plan.pipeline,
         connects_each: Some(plan.connects_each),
@@ -78,7 +78,7 @@ pub(super) fn target(facts: &runner::TargetFacts, given: &RunInputs) -> Target {
 fn of_product(facts: &runner::TargetFacts, given: &RunInputs) -> Target {
     let (url, dropped_syncs) = (given.url.clone(), given.dropped_syncs.as_ref());
     let evidence = &facts.evidence;
-    let (log_directory, log_reason) = match &facts.log_place {
+    let (log_directory, log_reason) = match &facts.log_location {
         LogLocation::Directory(path) => (Some(path.display().to_string()), None),
         LogLocation::Nowhere(reason) => (None, Some(reason.clone())),
     };
@@ -96,7 +96,7 @@ fn of_product(facts: &runner::TargetFacts, given: &RunInputs) -> Target {
             .map(|setting| Setting {
                 name: setting.name.clone(),
                 value: setting.value.clone(),
-                said_by: setting.said_by.clone(),
+                said_by: setting.source.clone(),
             })
             .collect(),
         log_directory,

@@ -95,7 +95,7 @@ pub fn from_observation(observation: &Observation, given: &ObservationInputs) ->
 
 /// Why no flushes were counted.
 fn no_flushes(observation: &Observation) -> &'static str {
-    match (&observation.last.log_place, &observation.device) {
+    match (&observation.last.log_location, &observation.device) {
         (LogLocation::Nowhere(_), _) => {
             "the directory of the log is unknown, so no disk was observed"
         }
@@ -136,7 +136,7 @@ fn withheld(reason: Option<String>, given: &ObservationInputs) -> Option<String>
 }
 
 fn store(last: &StoreObservation, given: &ObservationInputs) -> ObservedStore {
-    let (log_directory, log_reason) = match &last.log_place {
+    let (log_directory, log_reason) = match &last.log_location {
         LogLocation::Directory(path) => (Some(path.display().to_string()), None),
         LogLocation::Nowhere(why) => (None, Some(why.clone())),
     };
@@ -144,7 +144,7 @@ fn store(last: &StoreObservation, given: &ObservationInputs) -> ObservedStore {
         let all = settings.iter().map(|setting| Setting {
             name: setting.name.clone(),
             value: setting.value.clone(),
-            said_by: setting.said_by.clone(),
+            said_by: setting.source.clone(),
         });
         all.collect()
     };

@@ -1,4 +1,4 @@
-//! The directory of a database: refused if it contains files of others, emptied, removed.
+//! The directory of a database: refused if it contains other files, emptied, removed.
 //!
 //! | name | a file of the database if |
 //! |---|---|
@@ -85,9 +85,9 @@ impl DatabaseDirectory {
     }
 
     /// Removes private databases that ended processes have left. One that is in use, or contains files
-    /// of others, is kept.
+    /// other files, is kept.
     fn sweep(&self) {
-        for path in path::abandoned(&self.directory, "engine") {
+        for path in path::abandoned_directories(&self.directory, "engine") {
             let left = DatabaseDirectory::new(path, false);
             if left.claim().is_ok() {
                 left.made.store(true, Ordering::SeqCst);

@@ -22,6 +22,7 @@
 //! | `session.rs` | a client |
 //! | `worker.rs` | the state that clients of a worker share: the held log batch, and prefetched reads |
 //! | `target.rs` | the target, and the settings that it reports |
+//! | `tests/` | tests of the target |
 //!
 //! Limitation: under `isolation=snapshot` a locking read does not lock; a transaction that only reads
 //! such a row is not validated against those that change it.

@@ -41,7 +41,7 @@ words! {
 options! {
     /// The options of an `engine:` URL.
     #[derive(Debug)]
-    struct Given {
+    struct UrlOptions {
         durability: Durability as "none, data or full" = ["data, and none in transient mode"],
             "no sync, O_DSYNC, or O_SYNC for each group of commits";
         client: ClientModel as "futures or threads" = "futures",
@@ -68,13 +68,13 @@ pub(crate) const LISTING: &Listing = &Listing {
     name: "engine",
     what: "our engine in this process: tables with group commit, on disk or in memory only",
     form: "engine:PATH?options, or engine?options for a temporary database that is removed",
-    options: Given::LISTING,
+    options: UrlOptions::LISTING,
 };
 
 impl Settings {
     /// From the given options.
     pub(super) fn parse(given: &OptionArgs<'_>) -> Result<Settings, Error> {
-        let chosen = Given::read(given)?;
+        let chosen = UrlOptions::read(given)?;
         let is_transient = chosen.mode == Mode::Transient;
         if chosen.client == ClientModel::Queue {
             return Err(given.refuse("client").into());
@@ -114,7 +114,7 @@ fn log_durability(asked: Option<Durability>, is_transient: bool) -> Result<log::
     }
 }
 
-fn options(chosen: &Given, durability: log::Durability) -> Result<Options, Error> {
+fn options(chosen: &UrlOptions, durability: log::Durability) -> Result<Options, Error> {
     let defaults = Options::default();
     if chosen.segment_kib.is_some_and(|kib| !kib.is_multiple_of(4)) {
         return Err(not_honoured(

@@ -75,7 +75,7 @@ pub(super) struct Numbers {
     /// True if the plan does not have that column.
     pub(super) is_hidden: bool,
     /// The greatest assigned number. Every insert writes it, while all sessions read the neighbouring
-    /// fields forevery operation; hence the padding.
+    /// fields for every operation, so it is padded to a cache line.
     last: CachePadded<AtomicI64>,
 }
 

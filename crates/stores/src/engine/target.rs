@@ -48,7 +48,7 @@ pub(crate) enum OpenedEngine {
 
 /// Opens the target that an `engine:` URL names, without touching the disk.
 pub(crate) fn open(url: &Url) -> Result<OpenedEngine, Error> {
-    let settings = Settings::parse(&url.given(LISTING)?)?;
+    let settings = Settings::parse(&url.option_args(LISTING)?)?;
     if settings.is_transient {
         if url.path.is_some() {
             return Err(Error::Malformed {
@@ -137,7 +137,7 @@ impl<D: EngineDisk> Target for EngineTarget<D> {
         }
     }
 
-    async fn meet(&self) -> TargetResult<()> {
+    async fn preflight(&self) -> TargetResult<()> {
         self.place.as_ref().map_or(Ok(()), DatabaseDirectory::check)
     }
 
@@ -155,7 +155,7 @@ impl<D: EngineDisk> Target for EngineTarget<D> {
         }
     }
 
-    fn log_place(&self) -> LogLocation {
+    fn log_location(&self) -> LogLocation {
         match &self.place {
             Some(place) => LogLocation::Directory(place.parent()),
             None => LogLocation::Nowhere("in transient mode nothing is stored".to_owned()),
@@ -236,7 +236,7 @@ impl<D: EngineDisk> Target for EngineTarget<D> {
         self.with(|store| store.database.verify().map(Some))
     }
 
-    async fn evidence(&self) -> TargetResult<ReportedSettings> {
+    async fn reported_settings(&self) -> TargetResult<ReportedSettings> {
         let in_force = |store: &Store<D>| match self.place {
             Some(_) => of_files(&store.database),
             None => Ok(of_nothing(&store.database)),
@@ -347,6 +347,6 @@ fn of_memory<D: EngineDisk>(database: &Database<D>) -> [Setting; 4] {
     ]
 }
 
-fn setting(name: &str, value: String, said_by: &str) -> Setting {
-    Setting { name: name.to_owned(), value, said_by: said_by.to_owned() }
+fn setting(name: &str, value: String, source: &str) -> Setting {
+    Setting { name: name.to_owned(), value, source: source.to_owned() }
 }

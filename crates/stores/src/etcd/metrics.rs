@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use std::io;
 use syncline_contract::{Counter, Meaning, Setting, StoreObservation};
 
-const SAID_BY: &str = "/metrics";
+const SOURCE: &str = "/metrics";
 
 /// The number of syncs of the log, and their total time.
 pub(super) const SYNCS: &str = "etcd_disk_wal_fsync_duration_seconds_count";
@@ -71,7 +71,7 @@ impl Metrics {
             let (bound, count) = bound.strip_prefix("{le=\"")?.split_once("\"} ")?;
             let count: f64 = count.trim().parse().ok()?;
             let name = format!("{name}{{le=\"{bound}\"}}");
-            Some(Counter::read(Meaning::Other, name, count as u64, SAID_BY))
+            Some(Counter::read(Meaning::Other, name, count as u64, SOURCE))
         };
         self.0.lines().filter_map(bucket).take(BUCKETS_MAX)
     }
@@ -82,8 +82,8 @@ impl Metrics {
         let mut counters = Vec::new();
         for (meaning, name) in COUNTED {
             counters.push(match self.get(name) {
-                Some(value) => Counter::read(meaning, name, value as u64, SAID_BY),
-                None => Counter::unavailable(meaning, name, absent, SAID_BY),
+                Some(value) => Counter::read(meaning, name, value as u64, SOURCE),
+                None => Counter::unavailable(meaning, name, absent, SOURCE),
             });
         }
         for (meaning, name) in
@@ -92,9 +92,9 @@ impl Metrics {
             counters.push(match self.get(name) {
                 Some(seconds) => {
                     let ns = (seconds * 1e9) as u64;
-                    Counter::read(meaning, name, ns, SAID_BY)
+                    Counter::read(meaning, name, ns, SOURCE)
                 }
-                None => Counter::unavailable(meaning, name, absent, SAID_BY),
+                None => Counter::unavailable(meaning, name, absent, SOURCE),
             });
         }
         counters.extend(HISTOGRAMS.iter().flat_map(|name| self.buckets(name)));
@@ -108,14 +108,17 @@ impl Metrics {
                 "etcd has no locks to wait for: transactions compare revisions",
             ),
         ] {
-            counters.push(Counter::unavailable(meaning, meaning.name(), why, SAID_BY));
+            counters.push(Counter::unavailable(meaning, meaning.name(), why, SOURCE));
         }
         counters
     }
 }
 
 /// Takes one observation.
-pub(super) fn observed(gateway: &Gateway, met: &ServerInfo) -> io::Result<StoreObservation> {
+pub(super) fn observed(
+    gateway: &Gateway,
+    server_info: &ServerInfo,
+) -> io::Result<StoreObservation> {
     let metrics = Metrics::ask(gateway)?;
     let status = gateway.ask("/v3/maintenance/status", &json!({}))?;
     let members = gateway.ask("/v3/cluster/member/list", &json!({}));
@@ -123,9 +126,9 @@ pub(super) fn observed(gateway: &Gateway, met: &ServerInfo) -> io::Result<StoreO
     let settings = settings(&status);
     Ok(StoreObservation {
         product: "etcd".to_owned(),
-        version: met.version.clone(),
-        log_place: met.log_place.clone(),
-        process: met.process,
+        version: server_info.version.clone(),
+        log_location: server_info.log_location.clone(),
+        process: server_info.process,
         unseen_syncs: None,
         counters: metrics.counters(),
         own_commits: 0,
@@ -158,8 +161,8 @@ fn other_members(list: &Value, status: &Value, metrics: &Metrics) -> Vec<Setting
         .collect()
 }
 
-fn setting(name: &str, value: String, said_by: &str) -> Setting {
-    Setting { name: name.to_owned(), value, said_by: said_by.to_owned() }
+fn setting(name: &str, value: String, source: &str) -> Setting {
+    Setting { name: name.to_owned(), value, source: source.to_owned() }
 }
 
 #[cfg(test)]

@@ -9,6 +9,7 @@
 //! | `store.rs` | rows as keys, transactions by comparing revisions |
 //! | `reported_settings.rs` | version, durability and location, as reported |
 //! | `metrics.rs` | its metrics as text, the counters in them, and one observation |
+//! | `fuzzing.rs` | the decoder under fuzzing |
 //!
 //! A row is a key, `syncline_<id>/row/<key>`; etcd keeps keys in order, so rows can be scanned. A
 //! commit is one transaction: it compares the revision of each row that was read for update or is

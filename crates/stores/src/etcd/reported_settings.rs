@@ -5,7 +5,7 @@ use super::gateway::Gateway;
 use super::metrics::{Metrics, SYNCS, settings as settings_said};
 use super::settings::Settings;
 use crate::open_files::open_files;
-use crate::server::{Host, LIVE, LogSetting, counted, listener, log_place, verified};
+use crate::server::{Host, LIVE, LogSetting, counted, listener, log_location, verified};
 use serde_json::json;
 use std::io::{self, ErrorKind};
 use std::path::Path;
@@ -17,9 +17,9 @@ use syncline_contract::{Durability, LogLocation, Setting, StoreProcess};
 #[derive(Clone, Debug)]
 pub(super) struct ServerInfo {
     pub(super) version: String,
-    pub(super) log_place: LogLocation,
+    pub(super) log_location: LogLocation,
     /// The location of its data file, which `--wal-dir` may separate from the log.
-    pub(super) data_place: LogLocation,
+    pub(super) data_location: LogLocation,
     pub(super) process: StoreProcess,
     pub(super) settings: Vec<Setting>,
 }
@@ -41,8 +41,8 @@ pub(super) fn ask(gateway: &Gateway, settings: &Settings) -> io::Result<ServerIn
     let process = process.map_or(StoreProcess::REMOTE, |id| verified(id, &["etcd"]));
     Ok(ServerInfo {
         version,
-        log_place: place(process, |path| path.extension().is_some_and(|end| end == "wal")),
-        data_place: place(process, |path| path.ends_with("snap/db")),
+        log_location: place(process, |path| path.extension().is_some_and(|end| end == "wal")),
+        data_location: place(process, |path| path.ends_with("snap/db")),
         process,
         settings: settings_said(&status),
     })
@@ -112,7 +112,7 @@ fn place(process: StoreProcess, is: fn(&Path) -> bool) -> LogLocation {
     };
     let word = LogSetting {
         directory: log.display().to_string(),
-        said_by: "the files that its process holds",
+        source: "the files that its process holds",
     };
-    log_place(process, "etcd", &word)
+    log_location(process, "etcd", &word)
 }

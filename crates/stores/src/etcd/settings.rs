@@ -25,7 +25,7 @@ pub(super) struct Settings {
 options! {
     /// The options of an `etcd:` URL.
     #[derive(Debug)]
-    struct Given and [
+    struct UrlOptions and [
         PASSWORD,
         PASSWORD_FILE,
         SOCKET,
@@ -57,7 +57,7 @@ pub(crate) const LISTING: &Listing = &Listing {
     name: "etcd",
     what: "etcd, through its HTTP/JSON gateway",
     form: "etcd://[user:password@]host[:port][?options], etcds:// with TLS",
-    options: Given::LISTING,
+    options: UrlOptions::LISTING,
 };
 
 const FORM: AddressForm = AddressForm {
@@ -86,7 +86,7 @@ impl Settings {
     }
 
     pub(super) fn parse(url: &Url) -> Result<Settings, Error> {
-        let given = url.given(LISTING)?;
+        let given = url.option_args(LISTING)?;
         let address = Address::of(url, &FORM)?;
         let malformed = |why| Error::Malformed { url: url.text.clone(), why, form: LISTING.form };
         if address.database.is_some() {
@@ -108,7 +108,7 @@ impl Settings {
                     .to_owned(),
             });
         }
-        let Given { durability, live } = Given::read(&given)?;
+        let UrlOptions { durability, live } = UrlOptions::read(&given)?;
         if let Some(word @ (Durability::None | Durability::Full)) = durability {
             return Err(Error::NotHonoured {
                 target: LISTING.name,

@@ -42,9 +42,9 @@ pub struct Etcd {
 struct Shared {
     settings: Settings,
     prefix: SchemaName,
-    met: Mutex<Option<ServerInfo>>,
+    server_info: Mutex<Option<ServerInfo>>,
     /// The durability of a commit, once the store is created.
-    found_durability: Mutex<Option<(Durability, String)>>,
+    measured_durability: Mutex<Option<(Durability, String)>>,
     /// Shows `clean` that the keys are in use; from `create` to `remove`, or to the end of the process.
     lease: Mutex<Option<Lease>>,
 }
@@ -57,8 +57,8 @@ pub(crate) fn open(url: &Url) -> Result<EtcdTarget, Error> {
     let shared = Shared {
         settings,
         prefix: SchemaName::fresh(),
-        met: Mutex::new(None),
-        found_durability: Mutex::new(None),
+        server_info: Mutex::new(None),
+        measured_durability: Mutex::new(None),
         lease: Mutex::new(None),
     };
     let store = Etcd::of(Arc::new(shared));
@@ -78,19 +78,20 @@ impl Etcd {
         Ok(self.gateway.get_or_init(|| gateway))
     }
 
-    fn met(&self) -> MutexGuard<'_, Option<ServerInfo>> {
-        held(&self.shared.met)
+    fn cached_server_info(&self) -> MutexGuard<'_, Option<ServerInfo>> {
+        lock(&self.shared.server_info)
     }
 
     /// The facts about the server, read once.
     fn server_info(&self) -> io::Result<ServerInfo> {
-        if let Some(met) = &*self.met() {
-            return Ok(met.clone());
+        if let Some(server_info) = &*self.cached_server_info() {
+            return Ok(server_info.clone());
         }
         let gateway = self.gateway()?;
-        let met = gateway.promptly(|| reported_settings::ask(gateway, &self.shared.settings))?;
-        *self.met() = Some(met.clone());
-        Ok(met)
+        let server_info =
+            gateway.promptly(|| reported_settings::ask(gateway, &self.shared.settings))?;
+        *self.cached_server_info() = Some(server_info.clone());
+        Ok(server_info)
     }
 
     fn named(&self, what: &[u8]) -> Vec<u8> {
@@ -123,8 +124,8 @@ impl Etcd {
     }
 }
 
-fn held<T>(lock: &Mutex<T>) -> MutexGuard<'_, T> {
-    lock.lock()
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock()
 }
 
 fn compare(key: &[u8], revision: i64) -> Value {
@@ -146,26 +147,35 @@ fn delete(key: &[u8]) -> Value {
 
 impl KeyValue for Etcd {
     fn about(&self) -> StoreInfo {
-        let met = self.met().clone();
-        let found_durability = held(&self.shared.found_durability).clone();
-        let unmet = || "the server has not been contacted yet".to_owned();
+        let server_info = self.cached_server_info().clone();
+        let measured_durability = lock(&self.shared.measured_durability).clone();
+        let not_contacted = || "the server has not been contacted yet".to_owned();
         let (durability, evidence) =
-            found_durability.unwrap_or_else(|| (Durability::None, unmet()));
+            measured_durability.unwrap_or_else(|| (Durability::None, not_contacted()));
         StoreInfo {
             name: LISTING.name.to_owned(),
-            version: met.as_ref().map_or(String::new(), |met| met.version.clone()),
+            version: server_info
+                .as_ref()
+                .map_or(String::new(), |server_info| server_info.version.clone()),
             durability,
             durability_evidence: evidence,
-            log_place: met.map_or_else(|| LogLocation::Nowhere(unmet()), |met| met.log_place),
+            log_location: server_info.map_or_else(
+                || LogLocation::Nowhere(not_contacted()),
+                |server_info| server_info.log_location,
+            ),
         }
     }
 
-    fn further_places(&self) -> Vec<LogLocation> {
-        let met = self.met();
-        met.as_ref().map(|met| met.data_place.clone()).into_iter().collect()
+    fn other_locations(&self) -> Vec<LogLocation> {
+        let server_info = self.cached_server_info();
+        server_info
+            .as_ref()
+            .map(|server_info| server_info.data_location.clone())
+            .into_iter()
+            .collect()
     }
 
-    fn meet(&self) -> io::Result<()> {
+    fn preflight(&self) -> io::Result<()> {
         self.server_info()?;
         let gateway = self.gateway()?;
         gateway.promptly(|| reported_settings::refuse_others(gateway, &self.shared.settings))
@@ -180,7 +190,7 @@ impl KeyValue for Etcd {
             ));
         }
         let lease = Lease::take(&self.shared.settings, &self.named(USED))?;
-        *held(&self.shared.lease) = Some(lease);
+        *lock(&self.shared.lease) = Some(lease);
         let trial = self.named(b"trial");
         let commits = || self.transaction(&[], &[put(&trial, b"")]).map(drop);
         let found = reported_settings::durability(self.gateway()?, commits)?;
@@ -194,17 +204,17 @@ impl KeyValue for Etcd {
         };
         self.transaction(&[], &[delete(&trial)])?;
         if let Some(refused) = refused {
-            drop(held(&self.shared.lease).take());
+            drop(lock(&self.shared.lease).take());
             remove(self.gateway()?, &self.shared.prefix)?;
             return Err(io::Error::new(ErrorKind::InvalidInput, refused));
         }
-        *held(&self.shared.found_durability) = Some(found);
+        *lock(&self.shared.measured_durability) = Some(found);
         Ok(())
     }
 
     fn remove(&self) -> io::Result<()> {
         let _removal = Cleanup::begins();
-        drop(held(&self.shared.lease).take());
+        drop(lock(&self.shared.lease).take());
         remove(self.gateway()?, &self.shared.prefix).map(drop)
     }
 
@@ -223,7 +233,7 @@ impl KeyValue for Etcd {
     fn watch(&self, key: &[u8]) -> io::Result<Option<Vec<u8>>> {
         let row = self.row(key);
         let (value, revision) = self.read_row(&row)?;
-        let mut watched = held(&self.watched);
+        let mut watched = lock(&self.watched);
         // The first value read counts: the transaction does not depend on a later change.
         if watched.iter().all(|(key, _)| *key != row) {
             watched.push((row, revision));
@@ -232,7 +242,7 @@ impl KeyValue for Etcd {
     }
 
     fn unwatch(&self) {
-        held(&self.watched).clear();
+        lock(&self.watched).clear();
     }
 
     fn changes_max(&self) -> usize {
@@ -240,7 +250,7 @@ impl KeyValue for Etcd {
     }
 
     fn commit(&self, changes: &[Change]) -> io::Result<()> {
-        let watched = std::mem::take(&mut *held(&self.watched));
+        let watched = std::mem::take(&mut *lock(&self.watched));
         let compares: Vec<_> =
             watched.iter().map(|(key, revision)| compare(key, *revision)).collect();
         let writes: Vec<_> = changes
@@ -288,7 +298,10 @@ impl KeyValue for Etcd {
     }
 
     fn settings(&self) -> Vec<Setting> {
-        let mut settings = self.met().as_ref().map_or(Vec::new(), |met| met.settings.clone());
+        let mut settings = self
+            .cached_server_info()
+            .as_ref()
+            .map_or(Vec::new(), |server_info| server_info.settings.clone());
         for (name, value) in [
             ("rows", "one key for each row"),
             ("transactions", "compared revisions, then puts and deletions, at most 128 of each"),
@@ -297,7 +310,7 @@ impl KeyValue for Etcd {
             settings.push(Setting {
                 name: name.to_owned(),
                 value: value.to_owned(),
-                said_by: "this target".to_owned(),
+                source: "this target".to_owned(),
             });
         }
         settings.push(self.shared.settings.encryption.as_setting());
@@ -305,8 +318,8 @@ impl KeyValue for Etcd {
     }
 
     fn process(&self) -> StoreProcess {
-        let met = self.met();
-        met.as_ref().map_or(StoreProcess::REMOTE, |met| met.process)
+        let server_info = self.cached_server_info();
+        server_info.as_ref().map_or(StoreProcess::REMOTE, |server_info| server_info.process)
     }
 
     fn ping(&self) -> io::Result<bool> {
@@ -318,15 +331,15 @@ impl KeyValue for Etcd {
     }
 
     fn observe(&self) -> io::Result<Option<StoreObservation>> {
-        let met = self.server_info()?;
-        metrics::observed(self.gateway()?, &met).map(Some)
+        let server_info = self.server_info()?;
+        metrics::observed(self.gateway()?, &server_info).map(Some)
     }
 
     fn clean(&self) -> io::Result<Option<Vec<String>>> {
         clean(self.gateway()?).map(Some)
     }
 
-    fn intent(&self, clients: usize) -> DryRunPlan {
+    fn dry_run(&self, clients: usize) -> DryRunPlan {
         let prefix = &self.shared.prefix;
         DryRunPlan {
             makes: vec![

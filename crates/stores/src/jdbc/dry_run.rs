@@ -11,7 +11,7 @@ pub(super) fn of(target: &Jdbc, plan: &Plan, clients: usize) -> DryRunPlan {
     let product = target.product;
     let sql = target.sql();
     let tables = sql.schema(plan, |_| "");
-    let mut intent = DryRunPlan {
+    let mut dry_run = DryRunPlan {
         operations: plan
             .operations()
             .iter()
@@ -32,26 +32,26 @@ pub(super) fn of(target: &Jdbc, plan: &Plan, clients: usize) -> DryRunPlan {
     };
     match &target.place {
         DatabaseLocation::Directory { directory, embedded, durability, .. } => {
-            intent.makes = (embedded.made)(*durability);
+            dry_run.makes = (embedded.creation_statements)(*durability);
             let after = (embedded.after_commit)(*durability);
-            intent.transactions.extend(after.map(str::to_owned));
+            dry_run.transactions.extend(after.map(str::to_owned));
             let place = directory.path().display();
-            intent.removes = vec![format!("the database in {place} is closed and removed")];
+            dry_run.removes = vec![format!("the database in {place} is closed and removed")];
         }
         DatabaseLocation::Memory { .. } => {
-            intent.removes = vec!["the database in memory is closed".to_owned()];
+            dry_run.removes = vec!["the database in memory is closed".to_owned()];
         }
         DatabaseLocation::Server { schema, .. } => {
-            intent.makes = managed_schema::makes(product, schema);
-            intent.settings.push(format!("setSchema({schema})"));
-            intent.connections = Some(clients + 1);
+            dry_run.makes = managed_schema::makes(product, schema);
+            dry_run.settings.push(format!("setSchema({schema})"));
+            dry_run.connections = Some(clients + 1);
             let drop_table = |table| format!("DROP TABLE {}", sql.table_name(table));
-            intent.removes = plan.tables().iter().map(drop_table).collect();
+            dry_run.removes = plan.tables().iter().map(drop_table).collect();
             let (before, after) = product.schema.remove;
             let name = sql.quoted(schema.as_str());
-            intent.removes.push(format!("{before}{name}{after}"));
+            dry_run.removes.push(format!("{before}{name}{after}"));
         }
     }
-    intent.makes.extend(tables);
-    intent
+    dry_run.makes.extend(tables);
+    dry_run
 }

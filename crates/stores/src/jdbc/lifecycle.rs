@@ -40,7 +40,7 @@ impl Jdbc {
     pub(super) fn make(&self, plan: &Plan) -> TargetResult<()> {
         match &self.place {
             DatabaseLocation::Directory { embedded, durability, .. } => {
-                let made = (embedded.made)(*durability);
+                let made = (embedded.creation_statements)(*durability);
                 self.start(embedded, *durability, &made)?;
             }
             DatabaseLocation::Memory { .. } => drop(self.bare()?),
@@ -56,7 +56,7 @@ impl Jdbc {
             made.map_err(|thrown| self.failure(&thrown, &format!("execute {statement}")))?;
         }
         let reported_durability = reported_settings::reported_durability(self, &mut connection)?;
-        match self.asked() {
+        match self.requested_durability() {
             Some(asked) if asked != reported_durability.durability => {
                 let what = format!(
                     "the URL sets durability={1} for {0}, but {2}",
@@ -140,7 +140,7 @@ impl Jdbc {
             }
         }
         let mut state = self.state();
-        (state.made, state.opened) = (false, false);
+        (state.is_created, state.is_reopened) = (false, false);
         closed
     }
 
@@ -161,7 +161,7 @@ impl Jdbc {
             directory.release();
             return Ok(false);
         }
-        self.state().opened = true;
+        self.state().is_reopened = true;
         self.start(embedded, *durability, &[])?;
         // A table that differs is detected when its statements are prepared.
         Operations::prepare(&mut self.connection()?, self.product, plan)?;
@@ -172,20 +172,20 @@ impl Jdbc {
     /// closing would open it.
     pub(super) fn leave(&self) -> TargetResult<()> {
         if let DatabaseLocation::Directory { directory, embedded, .. } = &self.place {
-            if self.is_ours() {
+            if self.is_managed() {
                 self.stop(embedded, directory.path())?;
             }
             directory.release();
         }
         let mut state = self.state();
-        (state.made, state.opened) = (false, false);
+        (state.is_created, state.is_reopened) = (false, false);
         Ok(())
     }
 
     /// True if this target has created or opened the database.
-    pub(super) fn is_ours(&self) -> bool {
+    pub(super) fn is_managed(&self) -> bool {
         let state = self.state();
-        state.made || state.opened
+        state.is_created || state.is_reopened
     }
 }
 

@@ -66,9 +66,9 @@ impl DatabaseLocation {
     }
 
     /// The log's location, for a database in this process.
-    pub(super) fn log_place(&self) -> Option<LogLocation> {
+    pub(super) fn log_location(&self) -> Option<LogLocation> {
         match self {
-            DatabaseLocation::Directory { directory, .. } => Some(directory.log_place()),
+            DatabaseLocation::Directory { directory, .. } => Some(directory.log_location()),
             DatabaseLocation::Memory { .. } => {
                 Some(LogLocation::Nowhere("it has no log".to_owned()))
             }
@@ -112,13 +112,13 @@ fn in_directory(
     attributes: &str,
 ) -> Result<DatabaseLocation, Error> {
     let durability = settings.durability.unwrap_or(embedded.default);
-    if !embedded.words.contains(&durability) {
-        let can: Vec<_> = embedded.words.iter().map(|word| word.word()).collect();
+    if !embedded.durabilities.contains(&durability) {
+        let supported: Vec<_> = embedded.durabilities.iter().map(|word| word.word()).collect();
         return Err(refused(format!(
             "durability={}: an embedded {} supports {}",
             durability.word(),
             product.name,
-            can.join(" and ")
+            supported.join(" and ")
         )));
     }
     let mut own = String::new();

@@ -5,7 +5,7 @@ use super::location::DatabaseLocation;
 use super::product::{DurabilityQuery, DurabilityReport};
 use super::settings::Level;
 use super::target::Jdbc;
-use crate::server::{LogSetting, log_place as place_of};
+use crate::server::{LogSetting, log_location as place_of};
 use std::path::PathBuf;
 use syncline_contract::{
     LogLocation, ReportedSettings, Setting, StoreProcess, Target, TargetResult,
@@ -33,10 +33,10 @@ pub(super) fn of(target: &Jdbc) -> TargetResult<ReportedSettings> {
 }
 
 fn chosen(target: &Jdbc, level: Level, read_back: i32, driver: String) -> [Setting; 3] {
-    let setting = |name: &str, value: String, said_by: &str| Setting {
+    let setting = |name: &str, value: String, source: &str| Setting {
         name: name.to_owned(),
         value,
-        said_by: said_by.to_owned(),
+        source: source.to_owned(),
     };
     let after = match &target.place {
         DatabaseLocation::Directory { embedded, durability, .. } => {
@@ -76,7 +76,7 @@ pub(super) fn reported_durability(
     };
     let reported_durability = (target.product.reported_durability)(&mut DurabilityQuery {
         connection,
-        asked: target.asked(),
+        requested: target.requested_durability(),
         directory: directory.as_deref(),
         log: log.as_deref(),
         process,
@@ -85,7 +85,7 @@ pub(super) fn reported_durability(
 }
 
 /// The location of a server's log.
-pub(super) fn log_place(
+pub(super) fn log_location(
     target: &Jdbc,
     connection: &mut Connection,
     process: StoreProcess,
@@ -99,7 +99,7 @@ pub(super) fn log_place(
     };
     let word = LogSetting {
         directory: log.display().to_string(),
-        said_by: "read through JDBC, or from its process",
+        source: "read through JDBC, or from its process",
     };
     place_of(process, target.product.name, &word)
 }
@@ -107,7 +107,7 @@ pub(super) fn log_place(
 fn server_log(target: &Jdbc, connection: &mut Connection, process: Option<u32>) -> Option<PathBuf> {
     (target.product.log)(&mut DurabilityQuery {
         connection,
-        asked: None,
+        requested: None,
         directory: None,
         log: None,
         process,

@@ -106,8 +106,8 @@ impl Session for JdbcSession {
         let loaded = self.loads.load(&mut self.connection, table, batch);
         let loaded = loaded.and_then(|()| {
             self.wrote = true;
-            let settled = self.make_durable();
-            settled.map_err(|thrown| stop(&thrown, TransactionPhase::Load, self.product))
+            let synced = self.make_durable();
+            synced.map_err(|thrown| stop(&thrown, TransactionPhase::Load, self.product))
         });
         if loaded.is_err() {
             // The load's own error is the one to report; one of the rollback would only hide it.

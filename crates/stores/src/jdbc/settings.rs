@@ -139,7 +139,7 @@ impl Settings {
         let (properties, ours): (Vec<_>, Vec<_>) =
             url.pairs.iter().cloned().partition(|(name, _)| name.starts_with(PROPERTY));
         let only_ours = Url { pairs: ours, ..url.clone() };
-        let given = only_ours.given(LISTING)?;
+        let given = only_ours.option_args(LISTING)?;
         let text = |value: &str| Some(value.to_owned()).filter(|value| !value.is_empty());
         let driver = given.parsed("driver", text)?.ok_or(Error::NotHonoured {
             target: LISTING.name,

@@ -41,9 +41,9 @@ pub struct Jdbc {
 #[derive(Debug, Default)]
 pub(super) struct State {
     /// True from the start of a `create` to the `remove` or `keep` that ended it.
-    pub(super) made: bool,
+    pub(super) is_created: bool,
     /// True from a `reopen` to the `remove` or `keep` that ended it.
-    pub(super) opened: bool,
+    pub(super) is_reopened: bool,
     /// The facts about a server, after the preflight check.
     server_info: Option<ServerInfo>,
 }
@@ -52,7 +52,7 @@ pub(super) struct State {
 #[derive(Clone, Debug)]
 pub(super) struct ServerInfo {
     process: StoreProcess,
-    log_place: LogLocation,
+    log_location: LogLocation,
     /// How many connections it has left; `None` if not reported.
     free: Option<usize>,
 }
@@ -83,7 +83,7 @@ impl Jdbc {
     }
 
     /// The durability that an embedded database is created with.
-    pub(super) fn asked(&self) -> Option<Durability> {
+    pub(super) fn requested_durability(&self) -> Option<Durability> {
         match &self.place {
             DatabaseLocation::Directory { durability, .. } => Some(*durability),
             _ => None,
@@ -203,7 +203,7 @@ impl Jdbc {
         let free = managed_schema::free(self, &mut connection)?;
         let server_info = ServerInfo {
             process,
-            log_place: reported_settings::log_place(self, &mut connection, process),
+            log_location: reported_settings::log_location(self, &mut connection, process),
             free,
         };
         if let Some(asked) = self.settings.durability {
@@ -275,7 +275,7 @@ impl Target for Jdbc {
         format!("{}:{word}", LISTING.name)
     }
 
-    async fn meet(&self) -> TargetResult<()> {
+    async fn preflight(&self) -> TargetResult<()> {
         // A missing driver is reported before anything is measured.
         self.driver()?;
         match &self.place {
@@ -306,10 +306,11 @@ impl Target for Jdbc {
         }
     }
 
-    fn log_place(&self) -> LogLocation {
-        let server_info =
-            || self.state().server_info.as_ref().map(|server_info| server_info.log_place.clone());
-        let place = self.place.log_place().or_else(server_info);
+    fn log_location(&self) -> LogLocation {
+        let server_info = || {
+            self.state().server_info.as_ref().map(|server_info| server_info.log_location.clone())
+        };
+        let place = self.place.log_location().or_else(server_info);
         place.unwrap_or_else(|| {
             LogLocation::Nowhere("the server has not been contacted yet".to_owned())
         })
@@ -341,7 +342,7 @@ impl Target for Jdbc {
         Ok(Some(least))
     }
 
-    fn intent(&self, plan: &Plan, clients: usize) -> TargetResult<DryRunPlan> {
+    fn dry_run(&self, plan: &Plan, clients: usize) -> TargetResult<DryRunPlan> {
         Ok(dry_run::of(self, plan, clients))
     }
 
@@ -358,18 +359,18 @@ impl Target for Jdbc {
     }
 
     async fn create(&self, plan: &Plan) -> TargetResult<()> {
-        let again = self.state().made;
+        let again = self.state().is_created;
         if again {
             self.removed()?;
         }
         // A refused directory is unmanaged: its database is not opened, not even to be closed.
         self.claim()?;
-        self.state().made = true;
+        self.state().is_created = true;
         let made = self.make(plan);
         if made.is_err() {
             // The first error is the one to report; what was created is removed if possible.
             drop(self.removed());
-            self.state().made = false;
+            self.state().is_created = false;
         }
         made
     }
@@ -390,7 +391,7 @@ impl Target for Jdbc {
         check.map(|query| self.checked(query)).transpose()
     }
 
-    async fn evidence(&self) -> TargetResult<ReportedSettings> {
+    async fn reported_settings(&self) -> TargetResult<ReportedSettings> {
         reported_settings::of(self)
     }
 
@@ -422,7 +423,7 @@ impl Target for Jdbc {
     }
 
     async fn remove(&self) -> TargetResult<()> {
-        if self.is_ours() {
+        if self.is_managed() {
             self.removed()?;
         }
         Ok(())
@@ -435,7 +436,7 @@ impl Drop for Jdbc {
     fn drop(&mut self) {
         let (made, opened) = {
             let state = self.state();
-            (state.made, state.opened)
+            (state.is_created, state.is_reopened)
         };
         // The error has no receiver here; a caller that needs it removes or keeps the database before.
         if made {

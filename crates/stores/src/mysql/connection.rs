@@ -5,7 +5,7 @@
 //! 2. Nothing allocates once the buffers have grown, except requests outside of transactions.
 
 use super::failure::{garbled, outside, refused};
-use super::login::{Greeting, Login, Next, Refused, Who};
+use super::login::{Credentials, Greeting, Login, LoginError, Next};
 use super::packet::{self, HEADER, PAYLOAD_MAX};
 use super::reply::{Answer, End, Form, PreparedAnswer, Preparing, ServerError};
 use super::server_key::ServerKey;
@@ -144,13 +144,13 @@ impl Connection {
         let in_clear = !tls && !matches!(spec.endpoint, Endpoint::Unix(_));
         let verified = spec.tls.mode() >= TlsMode::VerifyCa || spec.cleartext;
         let secure = tls && verified || matches!(spec.endpoint, Endpoint::Unix(_));
-        let who = Who {
+        let credentials = Credentials {
             user: &spec.user,
             password: spec.password.reveal(),
             database,
             server_key: spec.server_key.as_ref(),
         };
-        let mut login = Login::new(&greeting, who, tls, secure);
+        let mut login = Login::new(&greeting, credentials, tls, secure);
         self.capabilities = login.capabilities();
         // The greeting is packet 0; the packets of both sides are numbered from there.
         let mut sequence = 1;
@@ -198,7 +198,7 @@ impl Connection {
     async fn next_of_login(
         &mut self,
         login: &mut Login<'_>,
-    ) -> TargetResult<(Result<Next, Refused>, u8)> {
+    ) -> TargetResult<(Result<Next, LoginError>, u8)> {
         let length = self.whole_packet().await?;
         let received = self.stream.received();
         let sequence = received[3];

@@ -117,10 +117,10 @@ fn lock_waits(status: &BTreeMap<String, String>) -> Counter {
     read_or(Meaning::LockWaitTime, LOCK_TIME, nanoseconds, STATUS, why)
 }
 
-fn read_or(meaning: Meaning, name: &str, value: Option<u64>, said_by: &str, why: &str) -> Counter {
+fn read_or(meaning: Meaning, name: &str, value: Option<u64>, source: &str, why: &str) -> Counter {
     value.map_or_else(
-        || Counter::unavailable(meaning, name, why, said_by),
-        |value| Counter::read(meaning, name, value, said_by),
+        || Counter::unavailable(meaning, name, why, source),
+        |value| Counter::read(meaning, name, value, source),
     )
 }
 

@@ -3,7 +3,7 @@
 //! A deadlock (1213) rolls back the whole transaction, a lock time-out (1205) only its statement; the
 //! session rolls back after either, so both are conflicts that leave no effects.
 
-use super::login::Refused;
+use super::login::LoginError;
 use super::packet::Malformed;
 use super::reply::ServerError;
 use crate::transaction_phase::TransactionPhase;
@@ -50,9 +50,9 @@ pub(super) fn outside(error: &ServerError, doing: &str, whom: &str) -> Failure {
 
 /// Why a log-in failed. `in_clear` means that the connection is unencrypted and leaves this machine.
 #[cold]
-pub(super) fn refused(refused: &Refused, whom: &str, in_clear: bool) -> Failure {
+pub(super) fn refused(refused: &LoginError, whom: &str, in_clear: bool) -> Failure {
     match refused {
-        Refused::Server(error) => {
+        LoginError::Server(error) => {
             let advice = match error.code {
                 1040 | 1203 | 1226 => "; use fewer clients, or raise that limit",
                 // A user with REQUIRE SSL gets the same error as for a wrong password.
@@ -67,8 +67,8 @@ pub(super) fn refused(refused: &Refused, whom: &str, in_clear: bool) -> Failure 
             let what = format!("{whom} refuses a connection: {}{advice}", message(error));
             Failure::new(kind(error), what)
         }
-        Refused::Protocol(what) => garbled(Malformed(what), whom),
-        Refused::Plugin(what) => Failure::new(FailureKind::Statement, what.clone()),
+        LoginError::Protocol(what) => garbled(Malformed(what), whom),
+        LoginError::Plugin(what) => Failure::new(FailureKind::Statement, what.clone()),
     }
 }
 
@@ -147,7 +147,7 @@ fn says_no_space(message: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::{kind, outside, refused, stop};
-    use crate::mysql::login::Refused;
+    use crate::mysql::login::LoginError;
     use crate::mysql::reply::ServerError;
     use crate::transaction_phase::TransactionPhase;
     use syncline_contract::{Cause, FailureKind, Name, OperationId, Stop};
@@ -213,7 +213,7 @@ mod tests {
 
     #[test]
     fn too_many_connections_are_reported_with_advice() {
-        let full = Refused::Server(error(1040, "", "Too many connections"));
+        let full = LoginError::Server(error(1040, "", "Too many connections"));
         let failure = refused(&full, "MariaDB at /s", false);
         assert_eq!(failure.kind, FailureKind::Limit);
         assert!(failure.what.contains("fewer clients"), "{failure}");

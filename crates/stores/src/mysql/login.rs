@@ -43,12 +43,14 @@ pub(super) struct Greeting {
 
 impl Greeting {
     /// Decodes the first packet. A server that is full or refuses this host sends an error instead.
-    pub(super) fn read(payload: &[u8]) -> Result<Greeting, Refused> {
+    pub(super) fn read(payload: &[u8]) -> Result<Greeting, LoginError> {
         let mut reader = Reader::new(payload);
         match reader.u8()? {
             10 => {}
-            0xFF => return Err(Refused::Server(ServerError::early(payload)?)),
-            _ => return Err(Refused::Protocol("a greeting of a protocol version other than 10")),
+            0xFF => return Err(LoginError::Server(ServerError::early(payload)?)),
+            _ => {
+                return Err(LoginError::Protocol("a greeting of a protocol version other than 10"));
+            }
         }
         let version = String::from_utf8_lossy(reader.terminated()).into_owned();
         let version =
@@ -74,7 +76,7 @@ impl Greeting {
         }
         let plugin = reader.terminated().to_vec();
         if capabilities & can::REQUIRED != can::REQUIRED {
-            return Err(Refused::Protocol("a server older than version 5.5"));
+            return Err(LoginError::Protocol("a server older than version 5.5"));
         }
         Ok(Greeting { version, capabilities, nonce, plugin })
     }
@@ -87,7 +89,7 @@ impl Greeting {
 
 /// Why a log-in failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Refused {
+pub(super) enum LoginError {
     /// The server refused it.
     Server(ServerError),
     /// The server sent an invalid packet.
@@ -96,15 +98,15 @@ pub(super) enum Refused {
     Plugin(String),
 }
 
-impl From<Malformed> for Refused {
-    fn from(Malformed(what): Malformed) -> Refused {
-        Refused::Protocol(what)
+impl From<Malformed> for LoginError {
+    fn from(Malformed(what): Malformed) -> LoginError {
+        LoginError::Protocol(what)
     }
 }
 
 /// The user who logs in.
 #[derive(Clone, Copy)]
-pub(super) struct Who<'a> {
+pub(super) struct Credentials<'a> {
     pub(super) user: &'a str,
     pub(super) password: &'a str,
     pub(super) database: Option<&'a str>,
@@ -125,7 +127,7 @@ pub(super) enum Next {
 
 /// A log-in in progress.
 pub(super) struct Login<'a> {
-    who: Who<'a>,
+    credentials: Credentials<'a>,
     /// The common capabilities of both sides.
     capabilities: u64,
     /// True if a password in clear may be sent: invariant 1 of the module.
@@ -138,17 +140,22 @@ pub(super) struct Login<'a> {
 
 impl<'a> Login<'a> {
     /// After the greeting; `tls` means that TLS is or will be used.
-    pub(super) fn new(greeting: &Greeting, who: Who<'a>, tls: bool, secure: bool) -> Login<'a> {
+    pub(super) fn new(
+        greeting: &Greeting,
+        credentials: Credentials<'a>,
+        tls: bool,
+        secure: bool,
+    ) -> Login<'a> {
         let mut capabilities = greeting.capabilities & can::REQUESTED;
         if tls {
             capabilities |= can::TLS;
         }
-        if who.database.is_some() {
+        if credentials.database.is_some() {
             capabilities |= can::WITH_DATABASE;
         }
         let plugin = Plugin::from_name(&greeting.plugin).filter(|plugin| !plugin.sends_password());
         Login {
-            who,
+            credentials,
             capabilities,
             secure,
             nonce: greeting.nonce.clone(),
@@ -178,15 +185,15 @@ impl<'a> Login<'a> {
     /// The handshake response: user, database, and the first answer of the plugin.
     pub(super) fn identify(&self) -> Vec<u8> {
         let mut out = self.tls_request();
-        put_terminated(&mut out, self.who.user.as_bytes());
-        let answer = self.plugin.answer(self.who.password.as_bytes(), &self.nonce);
+        put_terminated(&mut out, self.credentials.user.as_bytes());
+        let answer = self.plugin.answer(self.credentials.password.as_bytes(), &self.nonce);
         if self.capabilities & can::PLUGIN_LENGTH == 0 {
             out.push(answer.len() as u8);
             out.extend_from_slice(&answer);
         } else {
             put_bytes(&mut out, &answer);
         }
-        if let Some(database) = self.who.database {
+        if let Some(database) = self.credentials.database {
             put_terminated(&mut out, database.as_bytes());
         }
         put_terminated(&mut out, self.plugin.name().as_bytes());
@@ -207,25 +214,25 @@ impl<'a> Login<'a> {
     }
 
     /// Handles the server's answer to the last packet.
-    pub(super) fn take(&mut self, payload: &[u8]) -> Result<Next, Refused> {
+    pub(super) fn take(&mut self, payload: &[u8]) -> Result<Next, LoginError> {
         match payload.split_first() {
             Some((0x00, _)) => Ok(Next::Done),
-            Some((0xFF, _)) => Err(Refused::Server(ServerError::read(payload)?)),
+            Some((0xFF, _)) => Err(LoginError::Server(ServerError::read(payload)?)),
             Some((0xFE, rest)) => self.switch(rest),
             Some((0x01, more)) => self.more(more),
-            _ => Err(Refused::Protocol("an invalid answer to a log-in")),
+            _ => Err(LoginError::Protocol("an invalid answer to a log-in")),
         }
     }
 
     /// Handles the server's request for another plugin.
-    fn switch(&mut self, rest: &[u8]) -> Result<Next, Refused> {
+    fn switch(&mut self, rest: &[u8]) -> Result<Next, LoginError> {
         let mut reader = Reader::new(rest);
         let name = reader.terminated();
         let Some(plugin) = Plugin::from_name(name) else {
-            return Err(Refused::Plugin(format!(
+            return Err(LoginError::Plugin(format!(
                 "the server requires user {} to log in with {}, which this program does not support; use a user with \
                  mysql_native_password, caching_sha2_password or ed25519",
-                self.who.user,
+                self.credentials.user,
                 String::from_utf8_lossy(name)
             )));
         };
@@ -235,18 +242,18 @@ impl<'a> Login<'a> {
         let nonce = reader.rest();
         self.nonce = nonce.strip_suffix(&[0]).unwrap_or(nonce).to_vec();
         self.plugin = plugin;
-        Ok(Next::Send(plugin.answer(self.who.password.as_bytes(), &self.nonce)))
+        Ok(Next::Send(plugin.answer(self.credentials.password.as_bytes(), &self.nonce)))
     }
 
     /// Continues the plugin's exchange: 3 means that the server had the hash, 4 requests the password
     /// itself.
-    fn more(&mut self, more: &[u8]) -> Result<Next, Refused> {
+    fn more(&mut self, more: &[u8]) -> Result<Next, LoginError> {
         match (self.plugin, more) {
             (Plugin::CachingSha2, [3]) => Ok(Next::Wait),
             (Plugin::CachingSha2, [4]) if self.secure => {
-                Ok(Next::Send(terminated(self.who.password.as_bytes())))
+                Ok(Next::Send(terminated(self.credentials.password.as_bytes())))
             }
-            (Plugin::CachingSha2, [4]) => match self.who.server_key {
+            (Plugin::CachingSha2, [4]) => match self.credentials.server_key {
                 None => Err(self.insecure()),
                 Some(ServerKey::Known(key)) => self.send_encrypted(key),
                 Some(ServerKey::Ask) => {
@@ -258,37 +265,37 @@ impl<'a> Login<'a> {
                 let key = of_pem(pem).map_err(|why| self.unusable(&why))?;
                 self.send_encrypted(&key)
             }
-            _ => Err(Refused::Protocol("an invalid request of a plugin")),
+            _ => Err(LoginError::Protocol("an invalid request of a plugin")),
         }
     }
 
     /// Sends the password encrypted with a key of the server.
-    fn send_encrypted(&self, key: &RsaPublicKey) -> Result<Next, Refused> {
-        let sent = encrypted_password(self.who.password.as_bytes(), &self.nonce, key);
+    fn send_encrypted(&self, key: &RsaPublicKey) -> Result<Next, LoginError> {
+        let sent = encrypted_password(self.credentials.password.as_bytes(), &self.nonce, key);
         sent.map(Next::Send).map_err(|why| self.unusable(&why))
     }
 
-    fn unusable(&self, why: &str) -> Refused {
-        Refused::Plugin(format!(
+    fn unusable(&self, why: &str) -> LoginError {
+        LoginError::Plugin(format!(
             "the server's key for the password of user {} {why}; connect with TLS (tls=verify-full)",
-            self.who.user
+            self.credentials.user
         ))
     }
 
-    fn insecure(&self) -> Refused {
-        Refused::Plugin(format!(
+    fn insecure(&self) -> LoginError {
+        LoginError::Plugin(format!(
             "the server requests the password of user {} itself, which is not sent in clear: verify the server \
              with TLS (tls=verify-full), connect through a Unix socket, trust its key (server_key=FILE or ask), \
              allow it over TLS without verification (cleartext=yes), or log in once with another client, so \
              that the server caches its hash",
-            self.who.user
+            self.credentials.user
         ))
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Greeting, Login, Next, Refused, Who};
+    use super::{Credentials, Greeting, Login, LoginError, Next};
     use crate::mysql::capability as can;
     use crate::mysql::packet::Reader;
     use crate::mysql::server_key::ServerKey;
@@ -313,8 +320,8 @@ mod tests {
         out
     }
 
-    const WHO: Who<'static> =
-        Who { user: "ann", password: "secret", database: Some("d"), server_key: None };
+    const WHO: Credentials<'static> =
+        Credentials { user: "ann", password: "secret", database: Some("d"), server_key: None };
 
     fn read(version: &str, plugin: &str) -> Greeting {
         Greeting::read(&greeting(version, can::REQUESTED | can::TLS, plugin)).unwrap()
@@ -337,7 +344,7 @@ mod tests {
     #[test]
     fn a_server_that_refuses_before_its_greeting_is_quoted() {
         let refused = Greeting::read(b"\xFF\x10\x04Too many connections").unwrap_err();
-        let Refused::Server(error) = refused else {
+        let LoginError::Server(error) = refused else {
             panic!("{refused:?}");
         };
         assert_eq!((error.code, error.message.as_str()), (1040, "Too many connections"));
@@ -377,7 +384,7 @@ mod tests {
         };
         assert_eq!(answer.len(), 64);
         assert_eq!(login.take(&[0, 0, 0, 2, 0, 0, 0]), Ok(Next::Done));
-        let Err(Refused::Plugin(words)) = login.take(b"\xFEauth_gssapi_client\0x") else {
+        let Err(LoginError::Plugin(words)) = login.take(b"\xFEauth_gssapi_client\0x") else {
             panic!("it refuses");
         };
         assert!(words.contains("auth_gssapi_client"), "{words}");
@@ -389,7 +396,7 @@ mod tests {
         let mut open = Login::new(&greeting, WHO, false, false);
         assert_eq!(open.take(&[1, 3]), Ok(Next::Wait));
         for asked in [&[1, 4][..], b"\xFEmysql_clear_password\0"] {
-            let Err(Refused::Plugin(words)) = open.take(asked) else {
+            let Err(LoginError::Plugin(words)) = open.take(asked) else {
                 panic!("it refuses");
             };
             assert!(words.contains("TLS") && !words.contains("secret"), "{words}");
@@ -402,7 +409,7 @@ mod tests {
     fn a_trusted_key_encrypts_the_password_without_tls() {
         let (private, pem) = pair();
         let greeting = read("8.0.12", "caching_sha2_password");
-        let asks = Who { server_key: Some(&ServerKey::Ask), ..WHO };
+        let asks = Credentials { server_key: Some(&ServerKey::Ask), ..WHO };
         let mut login = Login::new(&greeting, asks, false, false);
         assert_eq!(login.take(&[1, 4]), Ok(Next::Send(vec![2])));
         let Ok(Next::Send(sent)) = login.take(&[&[1], pem.as_bytes()].concat()) else {
@@ -413,7 +420,7 @@ mod tests {
         // A key that was not requested is refused.
         assert!(login.take(&[&[1], pem.as_bytes()].concat()).is_err());
         let known = ServerKey::Known(Box::new(private.to_public_key()));
-        let knows = Who { server_key: Some(&known), ..WHO };
+        let knows = Credentials { server_key: Some(&known), ..WHO };
         let mut login = Login::new(&greeting, knows, false, false);
         let Ok(Next::Send(sent)) = login.take(&[1, 4]) else {
             panic!("it sends the password at once");
@@ -421,7 +428,7 @@ mod tests {
         assert_eq!(decrypted(&private, &sent, &greeting.nonce), b"secret\0");
         let mut login = Login::new(&greeting, asks, false, false);
         assert_eq!(login.take(&[1, 4]), Ok(Next::Send(vec![2])));
-        let Err(Refused::Plugin(words)) = login.take(b"\x01no key at all") else {
+        let Err(LoginError::Plugin(words)) = login.take(b"\x01no key at all") else {
             panic!("it refuses");
         };
         assert!(words.contains("not a public RSA key"), "{words}");

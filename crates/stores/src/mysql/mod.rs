@@ -17,6 +17,7 @@
 //! | `reported_settings.rs`, `counters.rs`, `observation.rs` | settings read back, counters, observations |
 //! | `managed_database.rs` | the managed database: created, marked, dropped |
 //! | `target.rs` | the target |
+//! | `fuzzing.rs`, `random_packets.rs` | the decoders under fuzzing, and on random packets |
 //!
 //! Durability: `durability.rs` holds the table of words. No global setting is changed: a durability
 //! that is not in force is refused with the setting that would provide it.

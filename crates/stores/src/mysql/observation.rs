@@ -51,7 +51,7 @@ pub(super) async fn observe(
         replication: replication(connection, &server, may_see_all).await?,
         settings,
         version: server.version,
-        log_place: server.log_place,
+        log_location: server.log_location,
         process: server.process,
         counters: all,
         own_commits: 0,
@@ -92,7 +92,7 @@ fn log_state(status: Result<&str, &str>) -> Vec<Setting> {
             Ok(bytes) => format!("{bytes} bytes"),
             Err(why) => format!("not available: {why}"),
         },
-        said_by: STATUS.to_owned(),
+        source: STATUS.to_owned(),
     });
     settings.collect()
 }
@@ -104,7 +104,7 @@ async fn replication(
     may_see_all: bool,
 ) -> TargetResult<Result<Vec<Setting>, String>> {
     if !may_see_all {
-        return Ok(Err("this user may not see the sessions of others (grant PROCESS)".to_owned()));
+        return Ok(Err("this user may not see other users' sessions (grant PROCESS)".to_owned()));
     }
     let rows = match connection.ask(REPLICAS).await? {
         Ok(rows) => rows,
@@ -112,12 +112,12 @@ async fn replication(
     };
     let mut replicas = replicas(&rows);
     if server.variables.is_on("wsrep_on") {
-        let said_by = "SHOW GLOBAL STATUS LIKE 'wsrep_cluster_size'";
-        let size = pairs(&connection.query(said_by, "report its cluster size").await?);
+        let source = "SHOW GLOBAL STATUS LIKE 'wsrep_cluster_size'";
+        let size = pairs(&connection.query(source, "report its cluster size").await?);
         replicas.extend(size.into_iter().map(|(name, value)| Setting {
             name,
             value,
-            said_by: said_by.to_owned(),
+            source: source.to_owned(),
         }));
     }
     Ok(Ok(replicas))
@@ -132,7 +132,7 @@ fn replicas(rows: &Rows) -> Vec<Setting> {
         .map(|row| Setting {
             name: format!("replica at {}", text(row.value(0))),
             value: format!("{}; only the replica knows its lag", text(row.value(1))),
-            said_by: "information_schema.PROCESSLIST".to_owned(),
+            source: "information_schema.PROCESSLIST".to_owned(),
         })
         .collect()
 }

@@ -86,9 +86,9 @@ async fn session_isolation(
     } else {
         "tx_isolation"
     };
-    let said_by = format!("SELECT @@session.{name}");
-    let rows = connection.query(&said_by, "report its isolation level").await?;
-    Ok(Setting { name: name.to_owned(), value: cell(&rows, 0, 0).to_owned(), said_by })
+    let source = format!("SELECT @@session.{name}");
+    let rows = connection.query(&source, "report its isolation level").await?;
+    Ok(Setting { name: name.to_owned(), value: cell(&rows, 0, 0).to_owned(), source })
 }
 
 /// Whether the session refuses to lock rows that have changed since its snapshot; `None` where the
@@ -100,7 +100,7 @@ async fn session_snapshot(
     if variables.get(SNAPSHOT).is_none() {
         return Ok(None);
     }
-    let said_by = format!("SELECT @@session.{SNAPSHOT}");
+    let source = format!("SELECT @@session.{SNAPSHOT}");
     // As text, since its type depends on the version.
     let asks = format!("SELECT CAST(@@session.{SNAPSHOT} AS CHAR)");
     let rows = connection.query(&asks, "report its isolation level").await?;
@@ -108,7 +108,7 @@ async fn session_snapshot(
     Ok(Some(Setting {
         name: SNAPSHOT.to_owned(),
         value: if is_on { "ON" } else { "OFF" }.to_owned(),
-        said_by,
+        source,
     }))
 }
 
@@ -128,7 +128,7 @@ fn level_of(value: &str) -> Option<&'static str> {
 }
 
 /// The settings that the server and one of our sessions report.
-pub(super) async fn evidence(
+pub(super) async fn read(
     connection: &mut Connection,
     settings: &Settings,
     server: &Server,
@@ -146,14 +146,14 @@ pub(super) async fn evidence(
         Setting {
             name: "isolation".to_owned(),
             value: words(settings.isolation_level).to_owned(),
-            said_by: "this target".to_owned(),
+            source: "this target".to_owned(),
         },
         Setting {
             name: "transactions".to_owned(),
             value: "autocommit=1 for one operation; autocommit=0 and COMMIT for several, COMMIT in the same \
                     round trip where there is one write at most"
                 .to_owned(),
-            said_by: "this target".to_owned(),
+            source: "this target".to_owned(),
         },
         Setting {
             name: "collation of texts".to_owned(),
@@ -163,7 +163,7 @@ pub(super) async fn evidence(
                 } else {
                     ""
                 },
-            said_by: "SHOW COLLATION".to_owned(),
+            source: "SHOW COLLATION".to_owned(),
         },
     ];
     // The session's value is the one in force, not the global one.
@@ -189,7 +189,7 @@ pub(super) fn reported(variables: &Variables) -> Vec<Setting> {
         .map(|(name, value)| Setting {
             name: name.clone(),
             value: value.clone(),
-            said_by: "SHOW GLOBAL VARIABLES".to_owned(),
+            source: "SHOW GLOBAL VARIABLES".to_owned(),
         })
         .collect()
 }
@@ -250,7 +250,7 @@ mod tests {
             let setting = Setting {
                 name: "innodb_snapshot_isolation".to_owned(),
                 value: value.to_owned(),
-                said_by: String::new(),
+                source: String::new(),
             };
             snapshot_refused("h", &Settings::parse(&url, LISTING).unwrap(), &setting)
         };

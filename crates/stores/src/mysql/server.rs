@@ -6,7 +6,7 @@ use super::durability::{Variables, Verdict, judge};
 use super::reported_settings::{cell, pairs};
 use super::settings::Settings;
 use crate::server::{
-    Address, Host, LIVE, LogSetting, listener, log_place, process_of_peer, verified,
+    Address, Host, LIVE, LogSetting, listener, log_location, process_of_peer, verified,
 };
 use std::collections::BTreeMap;
 use std::fs;
@@ -76,12 +76,12 @@ pub(super) struct Server {
     pub(super) version: String,
     pub(super) variables: Variables,
     pub(super) verdict: Verdict,
-    pub(super) log_place: LogLocation,
-    pub(super) data_place: LogLocation,
+    pub(super) log_location: LogLocation,
+    pub(super) data_location: LogLocation,
     /// The directories of its binary log and its undo logs, if reported.
-    pub(super) further_places: Vec<LogLocation>,
+    pub(super) other_locations: Vec<LogLocation>,
     /// Why it refuses writes; `None` if it accepts them.
-    pub(super) takes_no_writes: Option<String>,
+    pub(super) read_only_reason: Option<String>,
     pub(super) process: StoreProcess,
     /// The number of clients that can still connect.
     pub(super) free: usize,
@@ -111,10 +111,10 @@ impl Server {
         Ok(Server {
             mariadb,
             verdict: judge(&variables, mariadb),
-            log_place: place(&variables, process, &whom),
-            data_place: data_place(&variables, process, &whom),
-            further_places: further_places(&variables, process, &whom),
-            takes_no_writes: takes_no_writes(connection, &variables, &whom).await?,
+            log_location: place(&variables, process, &whom),
+            data_location: data_location(&variables, process, &whom),
+            other_locations: other_locations(&variables, process, &whom),
+            read_only_reason: read_only_reason(connection, &variables, &whom).await?,
             process,
             free,
             packet_max: number("max_allowed_packet").unwrap_or(1 << 20),
@@ -195,7 +195,7 @@ async fn collation(connection: &mut Connection) -> TargetResult<&'static str> {
     Ok(found.unwrap_or("utf8mb4_bin"))
 }
 
-/// Describes the sessions of others, except those of our own runs and the server's threads: their
+/// Describes the other sessions, except those of our own runs and the server's threads: their
 /// number, and one of them. A session that is just ending, such as one of an earlier run, no longer
 /// exists at a later check.
 async fn others(connection: &mut Connection) -> TargetResult<Option<String>> {
@@ -213,7 +213,7 @@ async fn others(connection: &mut Connection) -> TargetResult<Option<String>> {
     Ok(stay.into_values().next().map(|one| format!("{count} {sessions}, one of {one}")))
 }
 
-/// The sessions of others by id, with their user and database. Users without the PROCESS right see only
+/// The other sessions by id, with their user and database. Users without the PROCESS right see only
 /// sessions under their own name.
 async fn other_sessions(connection: &mut Connection) -> TargetResult<BTreeMap<String, String>> {
     let text = "SELECT ID, CONCAT('user ', USER, ' in database ', COALESCE(DB, '-')) \
@@ -250,23 +250,23 @@ fn place(variables: &Variables, process: StoreProcess, whom: &str) -> LogLocatio
     let Some(data) = variables.get("datadir") else {
         return LogLocation::Nowhere(format!("{whom} does not report its data directory"));
     };
-    let (log, said_by) = match variables.get("innodb_log_group_home_dir") {
+    let (log, source) = match variables.get("innodb_log_group_home_dir") {
         Some(log) if !matches!(log, "" | "." | "./") => (log, "innodb_log_group_home_dir"),
         _ => ("", "datadir"),
     };
     let directory = Path::new(data).join(log).display().to_string();
-    log_place(process, whom, &LogSetting { directory, said_by })
+    log_location(process, whom, &LogSetting { directory, source })
 }
 
-fn data_place(variables: &Variables, process: StoreProcess, whom: &str) -> LogLocation {
+fn data_location(variables: &Variables, process: StoreProcess, whom: &str) -> LogLocation {
     let Some(directory) = variables.get("datadir").map(str::to_owned) else {
         return LogLocation::Nowhere(format!("{whom} does not report its data directory"));
     };
-    let said_by = "datadir";
-    log_place(process, whom, &LogSetting { directory, said_by })
+    let source = "datadir";
+    log_location(process, whom, &LogSetting { directory, source })
 }
 
-fn further_places(variables: &Variables, process: StoreProcess, whom: &str) -> Vec<LogLocation> {
+fn other_locations(variables: &Variables, process: StoreProcess, whom: &str) -> Vec<LogLocation> {
     let Some(data) = variables.get("datadir").map(Path::new) else {
         return Vec::new();
     };
@@ -280,15 +280,15 @@ fn further_places(variables: &Variables, process: StoreProcess, whom: &str) -> V
         .filter(|name| !name.is_empty())
         .map(|name| (data.join(name), "innodb_undo_directory"));
     let places = binary_log.into_iter().chain(undo);
-    let places = places.map(|(directory, said_by)| {
+    let places = places.map(|(directory, source)| {
         let directory = directory.display().to_string();
-        log_place(process, whom, &LogSetting { directory, said_by })
+        log_location(process, whom, &LogSetting { directory, source })
     });
     places.collect()
 }
 
 /// Why our sessions cannot write: `read_only` applies unless the user has a right that overrides it.
-async fn takes_no_writes(
+async fn read_only_reason(
     connection: &mut Connection,
     variables: &Variables,
     whom: &str,

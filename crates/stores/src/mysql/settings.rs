@@ -179,7 +179,7 @@ pub(crate) const MARIADB_LISTING: &Listing = &Listing {
 impl Settings {
     /// Parses a URL.
     pub(super) fn parse(url: &Url, listing: &'static Listing) -> Result<Settings, Error> {
-        let given = url.given(listing)?;
+        let given = url.option_args(listing)?;
         let text = |option: &str| url.option(option);
         let server_key = text("server_key").map(|value| {
             ServerKey::of_option(value).map_err(|why| Error::NotHonoured {

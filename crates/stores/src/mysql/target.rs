@@ -119,7 +119,7 @@ impl Target for Mysql {
         name.to_owned()
     }
 
-    async fn meet(&self) -> TargetResult<()> {
+    async fn preflight(&self) -> TargetResult<()> {
         let mut connection = self.control().await?;
         self.server(&mut connection).await.map(drop)
     }
@@ -144,23 +144,23 @@ impl Target for Mysql {
         }
     }
 
-    fn log_place(&self) -> LogLocation {
+    fn log_location(&self) -> LogLocation {
         match &*self.server_state() {
-            Some(server) => server.log_place.clone(),
+            Some(server) => server.log_location.clone(),
             None => LogLocation::Nowhere("the server has not been contacted yet".to_owned()),
         }
     }
 
-    fn data_place(&self) -> LogLocation {
+    fn data_location(&self) -> LogLocation {
         match &*self.server_state() {
-            Some(server) => server.data_place.clone(),
+            Some(server) => server.data_location.clone(),
             None => LogLocation::Nowhere("the server has not been contacted yet".to_owned()),
         }
     }
 
-    fn further_places(&self) -> Vec<LogLocation> {
+    fn other_locations(&self) -> Vec<LogLocation> {
         let server_state = self.server_state();
-        server_state.as_ref().map_or_else(Vec::new, |server| server.further_places.clone())
+        server_state.as_ref().map_or_else(Vec::new, |server| server.other_locations.clone())
     }
 
     fn clients_max_reason(&self) -> Option<String> {
@@ -171,8 +171,8 @@ impl Target for Mysql {
         ))
     }
 
-    fn takes_no_writes(&self) -> Option<String> {
-        self.server_state().as_ref()?.takes_no_writes.clone()
+    fn read_only_reason(&self) -> Option<String> {
+        self.server_state().as_ref()?.read_only_reason.clone()
     }
 
     fn process(&self) -> StoreProcess {
@@ -202,7 +202,7 @@ impl Target for Mysql {
         Ok(least)
     }
 
-    fn intent(&self, plan: &Plan, clients: usize) -> TargetResult<DryRunPlan> {
+    fn dry_run(&self, plan: &Plan, clients: usize) -> TargetResult<DryRunPlan> {
         let tables = Mysql::tables(plan);
         let server_state = self.server_state().clone();
         let collation = server_state.as_ref().map_or("utf8mb4_bin", |server| server.collation);
@@ -276,7 +276,7 @@ impl Target for Mysql {
             .map(Some)
     }
 
-    async fn evidence(&self) -> TargetResult<ReportedSettings> {
+    async fn reported_settings(&self) -> TargetResult<ReportedSettings> {
         let mut connection = self.control().await?;
         let server = self.server(&mut connection).await?;
         reported_settings::set(&mut connection, &self.settings, &server.variables).await?;
@@ -284,7 +284,7 @@ impl Target for Mysql {
         let server = Server::inspect(&mut connection, &self.settings.address)
             .await
             .map(|now| Server { free: server.free, ..now })?;
-        reported_settings::evidence(&mut connection, &self.settings, &server).await
+        reported_settings::read(&mut connection, &self.settings, &server).await
     }
 
     fn worker(&self) -> TargetResult<Poller> {

@@ -140,12 +140,12 @@ async fn from_14(control: &mut Control) -> TargetResult<Vec<Counter>> {
 }
 
 async fn before_14(control: &mut Control) -> TargetResult<Vec<Counter>> {
-    let said_by = format!("SELECT pg_wal_lsn_diff({LSN}, '0/0')::bigint");
-    let bytes = control.number(&said_by).await?;
+    let source = format!("SELECT pg_wal_lsn_diff({LSN}, '0/0')::bigint");
+    let bytes = control.number(&source).await?;
     let why = "PostgreSQL has this counter since version 14";
     let mut counters = vec![match bytes {
-        Some(bytes) => Counter::read(Meaning::LogBytes, LSN, bytes, said_by),
-        None => Counter::unavailable(Meaning::LogBytes, LSN, "the answer is not a number", said_by),
+        Some(bytes) => Counter::read(Meaning::LogBytes, LSN, bytes, source),
+        None => Counter::unavailable(Meaning::LogBytes, LSN, "the answer is not a number", source),
     }];
     for meaning in [Meaning::LogWrites, Meaning::LogSyncs, Meaning::SyncTime, Meaning::WriteTime] {
         counters.push(Counter::unavailable(meaning, meaning.name(), why, WAL));
@@ -170,8 +170,8 @@ async fn read(
 ) -> TargetResult<Vec<Counter>> {
     let columns: Vec<_> = sources.iter().map(|source| source.column.as_str()).collect();
     let statement = format!("SELECT {} FROM {view} {condition}", columns.join(", "));
-    let said_by = statement.trim_end();
-    let row = control.rows(said_by).await?.into_iter().next().unwrap_or_default();
+    let query = statement.trim_end();
+    let row = control.rows(query).await?.into_iter().next().unwrap_or_default();
     let cells = row.into_iter().chain(std::iter::repeat(None));
     Ok(sources
         .iter()
@@ -179,8 +179,8 @@ async fn read(
         .map(|(source, cell)| {
             let name = format!("{view}.{}", source.name);
             match cell.and_then(|cell| cell.parse().ok()) {
-                Some(value) => Counter::read(source.meaning, name, value, said_by),
-                None => Counter::unavailable(source.meaning, name, "it is null", said_by),
+                Some(value) => Counter::read(source.meaning, name, value, query),
+                None => Counter::unavailable(source.meaning, name, "it is null", query),
             }
         })
         .collect())
@@ -203,7 +203,7 @@ fn checked_against_settings(counter: Counter, method: &str, timed: bool) -> Coun
         }
         _ => return counter,
     };
-    Counter::unavailable(counter.meaning, counter.name, why, counter.said_by)
+    Counter::unavailable(counter.meaning, counter.name, why, counter.source)
 }
 
 #[cfg(test)]

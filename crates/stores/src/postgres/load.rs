@@ -25,8 +25,8 @@ const TRAILER: i16 = -1;
 pub(super) struct Loading {
     copy: String,
     columns: Vec<Kind>,
-    /// The generated key column, and the statement that advances its sequence; `$` stands for the
-    /// highest key.
+    /// The generated key column, and the statement that advances its sequence; `$` is
+    /// replaced by the highest key.
     generated_key: Option<(ColumnId, String)>,
 }
 

@@ -26,6 +26,7 @@
 //! | `schema.rs` | managed schemas: create, mark, reopen, remove, clean |
 //! | `user_view.rs` | what a session of the user finds |
 //! | `target.rs` | the target |
+//! | `fuzzing.rs` | the decoders under fuzzing |
 //!
 //! Durability, as `durability=` requests it and the server reports it (a session sets only
 //! `synchronous_commit`; `fsync` applies to the whole server and is only read):

@@ -28,7 +28,7 @@ pub(super) async fn observe(
     Ok(StoreObservation {
         product: preflight.product.name.to_owned(),
         version: preflight.version.clone(),
-        log_place: preflight.log_place.clone(),
+        log_location: preflight.log_location.clone(),
         process: preflight.process,
         unseen_syncs: preflight.unseen_syncs,
         counters,
@@ -50,7 +50,7 @@ async fn followers(control: &mut Control) -> TargetResult<Result<Vec<Setting>, S
             Setting {
                 name: cells.next().unwrap_or_default(),
                 value: cells.next().unwrap_or_default(),
-                said_by: "pg_stat_replication".to_owned(),
+                source: "pg_stat_replication".to_owned(),
             }
         })
         .collect()))

@@ -8,8 +8,8 @@ use super::product::Product;
 use super::protocol::ServerLocation;
 use super::settings::LISTING;
 use crate::server::{
-    FORWARDER, Host, LIVE, LogSetting, counted, is_parent_of, listener, log_place, process_of_peer,
-    verified,
+    FORWARDER, Host, LIVE, LogSetting, counted, is_parent_of, listener, log_location,
+    process_of_peer, verified,
 };
 use syncline_contract::{
     Durability, Failure, FailureKind, LogLocation, StoreProcess, TargetResult,
@@ -26,20 +26,20 @@ pub(super) struct Preflight {
     pub(super) process: StoreProcess,
     /// Why sync calls do not show its syncs, if they do not.
     pub(super) unseen_syncs: Option<&'static str>,
-    pub(super) log_place: LogLocation,
+    pub(super) log_location: LogLocation,
     /// The location of its data.
-    pub(super) data_place: LogLocation,
+    pub(super) data_location: LogLocation,
     /// The size of its log segments, by which the log grows.
     pub(super) log_segment_bytes: Option<u64>,
     /// Why it refuses writes; `None` if it accepts them.
-    pub(super) takes_no_writes: Option<String>,
+    pub(super) read_only_reason: Option<String>,
     /// Unused connections, less the one for our own queries; `None` if not reported.
     pub(super) free_connections: Option<FreeConnections>,
     /// Tablespaces outside of the data directory that it may write to.
     pub(super) tablespaces: Vec<LogLocation>,
 }
 
-/// Counts the sessions of others at work: in a transaction, active within the last ten seconds, or
+/// Counts the other sessions at work: in a transaction, active within the last ten seconds, or
 /// hidden from this role.
 const WORKING: &str = "SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend' \
      AND pid <> pg_backend_pid() AND split_part(application_name, ' ', 1) <> 'syncline' AND (state IS NULL OR state <> 'idle' \
@@ -56,7 +56,7 @@ const TABLESPACES: &str = "SELECT pg_tablespace_location(t.oid) FROM pg_tablespa
      (regexp_split_to_array(translate(current_setting('temp_tablespaces'), '\"', ''), '\\s*,\\s*')))";
 
 /// Runs the checks.
-pub(super) async fn meet(place: &ServerLocation) -> TargetResult<Preflight> {
+pub(super) async fn check_server(place: &ServerLocation) -> TargetResult<Preflight> {
     let mut control = Control::open(place).await?;
     let version = control.text("SELECT version()").await?;
     let product = Product::of(&version);
@@ -65,7 +65,7 @@ pub(super) async fn meet(place: &ServerLocation) -> TargetResult<Preflight> {
         pooler::refuse(place, &mut control).await?;
     }
     let process = process(place, &mut control, product).await?;
-    let (log_place, data_place) = if product.is_postgres {
+    let (log_location, data_location) = if product.is_postgres {
         places(place, &mut control, process).await?
     } else {
         let nowhere = format!("{} does not report where its log is", product.name);
@@ -82,8 +82,8 @@ pub(super) async fn meet(place: &ServerLocation) -> TargetResult<Preflight> {
     } else {
         None
     };
-    let takes_no_writes =
-        if product.is_postgres { takes_no_writes(place, &mut control).await? } else { None };
+    let read_only_reason =
+        if product.is_postgres { read_only_reason(place, &mut control).await? } else { None };
     let unseen_syncs = if product.is_postgres {
         unseen_syncs(&control.text("SHOW wal_sync_method").await?)
     } else {
@@ -102,10 +102,10 @@ pub(super) async fn meet(place: &ServerLocation) -> TargetResult<Preflight> {
         version_number,
         process,
         unseen_syncs,
-        log_place,
-        data_place,
+        log_location,
+        data_location,
         log_segment_bytes,
-        takes_no_writes,
+        read_only_reason,
         free_connections,
         tablespaces,
     })
@@ -164,8 +164,8 @@ async fn places(
             let directory = rows.into_iter().flatten().flatten().next().unwrap_or_default();
             let whom = place.address.to_string();
             let of = |directory| {
-                let said_by = "SHOW data_directory";
-                log_place(process, &whom, &LogSetting { directory, said_by })
+                let source = "SHOW data_directory";
+                log_location(process, &whom, &LogSetting { directory, source })
             };
             Ok((of(format!("{directory}/pg_wal")), of(directory)))
         }
@@ -187,14 +187,14 @@ async fn tablespaces(
     let whom = place.address.to_string();
     let directories = rows.into_iter().flatten().flatten();
     let places = directories.map(|directory| {
-        let said_by = "pg_tablespace_location";
-        log_place(process, &whom, &LogSetting { directory, said_by })
+        let source = "pg_tablespace_location";
+        log_location(process, &whom, &LogSetting { directory, source })
     });
     Ok(places.collect())
 }
 
 /// Why our sessions cannot write.
-async fn takes_no_writes(
+async fn read_only_reason(
     place: &ServerLocation,
     control: &mut Control,
 ) -> TargetResult<Option<String>> {

@@ -28,14 +28,14 @@ pub(super) async fn settings(control: &mut Control) -> TargetResult<Vec<Setting>
             Some(Setting {
                 name: cells.next()??,
                 value: cells.next()?.unwrap_or_default(),
-                said_by: "pg_settings".to_owned(),
+                source: "pg_settings".to_owned(),
             })
         })
         .collect())
 }
 
 /// The settings in force; fails if they differ from what the URL requires.
-pub(super) async fn evidence(
+pub(super) async fn read(
     place: &ServerLocation,
     preflight: &Preflight,
     schema: &SchemaName,
@@ -132,7 +132,7 @@ mod tests {
         let setting = |(name, value): &(&str, &str)| Setting {
             name: (*name).to_owned(),
             value: (*value).to_owned(),
-            said_by: "pg_settings".to_owned(),
+            source: "pg_settings".to_owned(),
         };
         durability(&pairs.iter().map(setting).collect::<Vec<_>>(), asked)
     }

@@ -174,13 +174,13 @@ fn refused(schema: &SchemaName, why: &str) -> Failure {
 }
 
 /// True if it exists and is managed.
-pub(super) async fn is_ours(control: &mut Control, schema: &SchemaName) -> TargetResult<bool> {
+pub(super) async fn is_managed(control: &mut Control, schema: &SchemaName) -> TargetResult<bool> {
     Ok(matches!(ownership(control, schema).await?, OwnershipState::Managed(_)))
 }
 
 /// Removes it, if it exists and is managed.
 pub(super) async fn remove(control: &mut Control, schema: &SchemaName) -> TargetResult<()> {
-    if !is_ours(control, schema).await? {
+    if !is_managed(control, schema).await? {
         return Ok(());
     }
     let found = control.rows(&relations(schema)).await?.into_iter();

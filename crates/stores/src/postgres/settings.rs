@@ -200,7 +200,7 @@ pub(super) fn isolation_of(words: &str) -> Option<Isolation> {
 
 impl Settings {
     pub(super) fn parse(url: &Url) -> Result<Settings, Error> {
-        let given = url.given(LISTING)?;
+        let given = url.option_args(LISTING)?;
         let yes = |option| given.word(option, &[true, false], |yes| if yes { "yes" } else { "no" });
         let durability = given.word("durability", &Durability::ALL, Durability::word)?;
         let durability = durability.unwrap_or(Durability::Data);

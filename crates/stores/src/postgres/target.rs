@@ -7,10 +7,10 @@ use super::load::Loading;
 use super::login;
 use super::observation::observe;
 use super::own_sessions;
-use super::preflight::{Preflight, meet};
+use super::preflight::{Preflight, check_server};
 use super::prepared::{Bound, Prepared, prepare};
 use super::protocol::{Connection, ServerLocation};
-use super::reported_settings::evidence;
+use super::reported_settings;
 use super::schema;
 use super::session::PostgresSession;
 use super::settings::{LISTING, Names, Settings};
@@ -118,18 +118,18 @@ impl Postgres {
     }
 
     /// The facts known about the server; runs the preflight check if that has not happened.
-    async fn known(&self) -> TargetResult<Preflight> {
+    async fn known_server(&self) -> TargetResult<Preflight> {
         if let Some(preflight) = self.preflight.lock().clone() {
             return Ok(preflight);
         }
-        let preflight = meet(&self.place).await?;
+        let preflight = check_server(&self.place).await?;
         *self.preflight.lock() = Some(preflight.clone());
         Ok(preflight)
     }
 
     /// Updates the statistics of what was loaded since the last time.
     async fn analyze(&self, plan: &Plan) -> TargetResult<()> {
-        let preflight = self.known().await?;
+        let preflight = self.known_server().await?;
         let mut control = self.control().await?;
         for table in plan.tables() {
             let sql = Sql { dialect: &POSTGRES, schema: Some(self.schema.as_str()) };
@@ -174,8 +174,8 @@ impl Target for Postgres {
         LISTING.name.to_owned()
     }
 
-    async fn meet(&self) -> TargetResult<()> {
-        let preflight = meet(&self.place).await?;
+    async fn preflight(&self) -> TargetResult<()> {
+        let preflight = check_server(&self.place).await?;
         *self.preflight.lock() = Some(preflight);
         Ok(())
     }
@@ -204,14 +204,18 @@ impl Target for Postgres {
         }
     }
 
-    fn log_place(&self) -> LogLocation {
-        let unmet = || LogLocation::Nowhere("the server has not been contacted yet".to_owned());
-        self.preflight.lock().as_ref().map_or_else(unmet, |preflight| preflight.log_place.clone())
+    fn log_location(&self) -> LogLocation {
+        let not_contacted =
+            || LogLocation::Nowhere("the server has not been contacted yet".to_owned());
+        self.preflight
+            .lock()
+            .as_ref()
+            .map_or_else(not_contacted, |preflight| preflight.log_location.clone())
     }
 
-    fn data_place(&self) -> LogLocation {
+    fn data_location(&self) -> LogLocation {
         let preflight = self.preflight.lock().clone();
-        preflight.map_or_else(|| self.log_place(), |preflight| preflight.data_place)
+        preflight.map_or_else(|| self.log_location(), |preflight| preflight.data_location)
     }
 
     fn log_segments(&self) -> Option<LogSegments> {
@@ -220,7 +224,7 @@ impl Target for Postgres {
         Some(LogSegments { bytes, set_by })
     }
 
-    fn further_places(&self) -> Vec<LogLocation> {
+    fn other_locations(&self) -> Vec<LogLocation> {
         let preflight = self.preflight.lock();
         preflight.as_ref().map_or_else(Vec::new, |preflight| preflight.tablespaces.clone())
     }
@@ -230,12 +234,12 @@ impl Target for Postgres {
         Some(preflight.as_ref()?.free_connections.as_ref()?.why.clone())
     }
 
-    fn takes_no_writes(&self) -> Option<String> {
-        self.preflight.lock().as_ref()?.takes_no_writes.clone()
+    fn read_only_reason(&self) -> Option<String> {
+        self.preflight.lock().as_ref()?.read_only_reason.clone()
     }
 
     async fn unfinished_wait(&self) -> TargetResult<Option<String>> {
-        if !self.known().await?.product.is_postgres {
+        if !self.known_server().await?.product.is_postgres {
             return Ok(None);
         }
         let processes = self.session_processes.lock().clone();
@@ -251,7 +255,7 @@ impl Target for Postgres {
     }
 
     async fn counters(&self) -> TargetResult<Vec<Counter>> {
-        let preflight = self.known().await?;
+        let preflight = self.known_server().await?;
         let mut control = self.control().await?;
         if preflight.product.is_postgres {
             // A session reports its counters when it ends, a moment after its client has gone: without
@@ -274,7 +278,7 @@ impl Target for Postgres {
         Ok(least)
     }
 
-    fn intent(&self, plan: &Plan, clients: usize) -> TargetResult<DryRunPlan> {
+    fn dry_run(&self, plan: &Plan, clients: usize) -> TargetResult<DryRunPlan> {
         let sql = Sql { dialect: &POSTGRES, schema: Some(self.schema.as_str()) };
         let operations = plan.operations().iter();
         Ok(DryRunPlan {
@@ -296,7 +300,7 @@ impl Target for Postgres {
     }
 
     async fn observe(&self) -> TargetResult<StoreObservation> {
-        let preflight = self.known().await?;
+        let preflight = self.known_server().await?;
         let kept = self.observing.lock().take();
         let mut control = match kept {
             Some(control) => control,
@@ -325,9 +329,9 @@ impl Target for Postgres {
         let mut control = self.control().await?;
         if plan.tables().is_empty() {
             // No tables are needed; an existing managed schema is to be removed, as after `create`.
-            let ours = schema::is_ours(&mut control, &self.schema).await?;
-            self.made.store(ours, Ordering::Release);
-            self.existed_before.store(ours, Ordering::Release);
+            let is_managed = schema::is_managed(&mut control, &self.schema).await?;
+            self.made.store(is_managed, Ordering::Release);
+            self.existed_before.store(is_managed, Ordering::Release);
             return Ok(true);
         }
         schema::reopen(&mut control, plan, &self.schema).await
@@ -342,9 +346,9 @@ impl Target for Postgres {
         check(&mut self.control().await?).await
     }
 
-    async fn evidence(&self) -> TargetResult<ReportedSettings> {
-        let preflight = self.known().await?;
-        evidence(&self.place, &preflight, &self.schema).await
+    async fn reported_settings(&self) -> TargetResult<ReportedSettings> {
+        let preflight = self.known_server().await?;
+        reported_settings::read(&self.place, &preflight, &self.schema).await
     }
 
     fn worker(&self) -> TargetResult<Poller> {

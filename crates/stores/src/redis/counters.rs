@@ -7,7 +7,7 @@ use super::reported_settings::{Info, ServerInfo};
 use std::io;
 use syncline_contract::{Counter, Meaning, Setting, StoreObservation};
 
-const SAID_BY: &str = "INFO everything";
+const SOURCE: &str = "INFO everything";
 
 /// Counters other than those of single commands, with their meanings.
 const COUNTED: [(Meaning, &str); 5] = [
@@ -38,10 +38,10 @@ pub(super) fn of(connection: &mut Connection) -> io::Result<Vec<Counter>> {
 /// Takes one observation.
 pub(super) fn observed(
     connection: &mut Connection,
-    met: &ServerInfo,
+    server_info: &ServerInfo,
 ) -> io::Result<StoreObservation> {
     let info = Info::ask(connection, b"everything")?;
-    let mut settings = met.settings.clone();
+    let mut settings = server_info.settings.clone();
     for name in ["aof_pending_bio_fsync", "aof_last_write_status", "aof_rewrite_in_progress"] {
         if let Some(value) = info.get(name) {
             settings.push(setting(name, value));
@@ -52,10 +52,10 @@ pub(super) fn observed(
         number.is_some_and(|number| number.parse::<u32>().is_ok())
     });
     Ok(StoreObservation {
-        product: met.product.clone(),
-        version: met.version.clone(),
-        log_place: met.log_place.clone(),
-        process: met.process,
+        product: server_info.product.clone(),
+        version: server_info.version.clone(),
+        log_location: server_info.log_location.clone(),
+        process: server_info.process,
         unseen_syncs: None,
         counters: counters(&info),
         own_commits: 0,
@@ -68,20 +68,20 @@ fn counters(info: &Info) -> Vec<Counter> {
     let mut counters = Vec::new();
     for (meaning, name) in COUNTED {
         counters.push(match info.number(name) {
-            Some(value) => Counter::read(meaning, name, value, SAID_BY),
+            Some(value) => Counter::read(meaning, name, value, SOURCE),
             None => Counter::unavailable(
                 meaning,
                 name,
                 "the server does not report it with its current settings",
-                SAID_BY,
+                SOURCE,
             ),
         });
     }
     if let Some(calls) = info.get("cmdstat_exec").and_then(calls) {
-        counters.push(Counter::read(Meaning::Other, "cmdstat_exec.calls", calls, SAID_BY));
+        counters.push(Counter::read(Meaning::Other, "cmdstat_exec.calls", calls, SOURCE));
     }
     for (meaning, why) in UNCOUNTED {
-        counters.push(Counter::unavailable(meaning, meaning.name(), why, SAID_BY));
+        counters.push(Counter::unavailable(meaning, meaning.name(), why, SOURCE));
     }
     counters
 }
@@ -93,5 +93,5 @@ fn calls(statistics: &str) -> Option<u64> {
 }
 
 fn setting(name: &str, value: &str) -> Setting {
-    Setting { name: name.to_owned(), value: value.trim().to_owned(), said_by: SAID_BY.to_owned() }
+    Setting { name: name.to_owned(), value: value.trim().to_owned(), source: SOURCE.to_owned() }
 }

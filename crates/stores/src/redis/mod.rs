@@ -8,6 +8,7 @@
 //! | `store.rs` | rows as keys, transactions by WATCH, MULTI and EXEC |
 //! | `reported_settings.rs` | the settings that the server reports: durability, location, limits |
 //! | `counters.rs` | its running counters, and one observation |
+//! | `fuzzing.rs` | the decoder under fuzzing |
 //!
 //! A row is a string of its own, `syncline_<id>:row:<key>`; a sorted set holds the names of all rows,
 //! so that they can be scanned in order (`scans=no` omits it, and with it scans and aggregates). A

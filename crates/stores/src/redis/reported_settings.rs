@@ -3,7 +3,7 @@
 use super::connection::{Connection, unexpected};
 use super::protocol::Reply;
 use super::settings::Settings;
-use crate::server::{FORWARDER, Host, LIVE, LogSetting, counted, listener, log_place, verified};
+use crate::server::{FORWARDER, Host, LIVE, LogSetting, counted, listener, log_location, verified};
 use std::io::{self, ErrorKind};
 use std::path::Path;
 use syncline_contract::{Durability, LogLocation, Setting, StoreProcess};
@@ -16,12 +16,12 @@ pub(super) struct ServerInfo {
     pub(super) durability: Durability,
     /// The reason for that durability.
     pub(super) evidence: String,
-    pub(super) log_place: LogLocation,
+    pub(super) log_location: LogLocation,
     /// The location of its snapshots, if it takes any.
     pub(super) directory: Option<LogLocation>,
     pub(super) process: StoreProcess,
     pub(super) settings: Vec<Setting>,
-    /// The connections of others.
+    /// The connections of other clients.
     others: u64,
     /// How many more connections it accepts; `None` if not reported.
     pub(super) free: Option<usize>,
@@ -47,7 +47,7 @@ pub(super) fn ask(connection: &mut Connection, settings: &Settings) -> io::Resul
             reported.push(Setting {
                 name: name.to_owned(),
                 value,
-                said_by: format!("CONFIG GET {name}"),
+                source: format!("CONFIG GET {name}"),
             });
         }
     }
@@ -73,10 +73,10 @@ pub(super) fn ask(connection: &mut Connection, settings: &Settings) -> io::Resul
         version: version.unwrap_or("not reported").to_owned(),
         durability,
         evidence,
-        log_place: place(process, durability, value("dir"), value("appenddirname")),
+        log_location: place(process, durability, value("dir"), value("appenddirname")),
         directory: value("dir").filter(|_| snapshots).map(|directory| {
-            let word = LogSetting { directory: directory.to_owned(), said_by: "CONFIG GET dir" };
-            log_place(process, "Redis", &word)
+            let word = LogSetting { directory: directory.to_owned(), source: "CONFIG GET dir" };
+            log_location(process, "Redis", &word)
         }),
         process,
         others,
@@ -86,25 +86,25 @@ pub(super) fn ask(connection: &mut Connection, settings: &Settings) -> io::Resul
 }
 
 /// Refuses a server that others use, and one that does not provide the required durability.
-pub(super) fn refuse(met: &ServerInfo, settings: &Settings) -> io::Result<()> {
-    if met.others > 0 && !settings.live {
+pub(super) fn refuse(server_info: &ServerInfo, settings: &Settings) -> io::Result<()> {
+    if server_info.others > 0 && !settings.live {
         let what = format!(
             "{} of other clients, which a run would disturb and which would distort its results; {LIVE}",
-            counted(met.others, "open connection")
+            counted(server_info.others, "open connection")
         );
         return Err(io::Error::new(ErrorKind::InvalidInput, what));
     }
-    refuse_word(met, settings)
+    refuse_word(server_info, settings)
 }
 
 /// Refuses a server that does not provide the required durability.
-pub(super) fn refuse_word(met: &ServerInfo, settings: &Settings) -> io::Result<()> {
+pub(super) fn refuse_word(server_info: &ServerInfo, settings: &Settings) -> io::Result<()> {
     match settings.durability {
-        Some(word) if word != met.durability => {
+        Some(word) if word != server_info.durability => {
             let what = format!(
                 "the URL sets durability={}, but {}; this target does not change a server's settings",
                 word.word(),
-                met.evidence
+                server_info.evidence
             );
             Err(io::Error::new(ErrorKind::InvalidInput, what))
         }
@@ -195,9 +195,9 @@ fn place(
     let below = below.map_or(directory.into(), |below| Path::new(directory).join(below));
     let word = LogSetting {
         directory: below.display().to_string(),
-        said_by: "CONFIG GET dir, appenddirname",
+        source: "CONFIG GET dir, appenddirname",
     };
-    log_place(process, "Redis", &word)
+    log_location(process, "Redis", &word)
 }
 
 /// A setting of the server; `None` if it does not have it or does not allow reading it.

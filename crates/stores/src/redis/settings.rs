@@ -29,7 +29,7 @@ pub(super) struct Settings {
 options! {
     /// The options of a `redis:` URL.
     #[derive(Debug)]
-    struct Given and [
+    struct UrlOptions and [
         PASSWORD,
         PASSWORD_FILE,
         SOCKET,
@@ -58,7 +58,7 @@ pub(crate) const LISTING: &Listing = &Listing {
     name: "redis",
     what: "Redis, Valkey and compatible servers, through their own protocol",
     form: "redis://[user:password@]host[:port][/number][?options], rediss:// with TLS",
-    options: Given::LISTING,
+    options: UrlOptions::LISTING,
 };
 
 const FORM: AddressForm = AddressForm {
@@ -78,7 +78,7 @@ impl Settings {
     }
 
     pub(super) fn parse(url: &Url) -> Result<Settings, Error> {
-        let given = url.given(LISTING)?;
+        let given = url.option_args(LISTING)?;
         let address = Address::of(url, &FORM)?;
         let number = address.database.as_deref().map(str::parse);
         let database = number.transpose().map_err(|_error| Error::Malformed {
@@ -86,7 +86,7 @@ impl Settings {
             why: "a database of Redis is a number",
             form: LISTING.form,
         })?;
-        let Given { durability, scans, live } = Given::read(&given)?;
+        let UrlOptions { durability, scans, live } = UrlOptions::read(&given)?;
         if durability == Some(Durability::Full) {
             return Err(Error::NotHonoured {
                 target: LISTING.name,

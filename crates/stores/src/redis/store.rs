@@ -39,7 +39,7 @@ struct Shared {
     settings: Settings,
     tls: Tls,
     prefix: SchemaName,
-    met: Mutex<Option<ServerInfo>>,
+    server_info: Mutex<Option<ServerInfo>>,
 }
 
 #[derive(Debug)]
@@ -65,7 +65,7 @@ pub(crate) fn open(url: &Url) -> Result<RedisTarget, Error> {
         tls: settings.encryption.tls(LISTING.name)?,
         settings,
         prefix: SchemaName::fresh(),
-        met: Mutex::new(None),
+        server_info: Mutex::new(None),
     };
     let store = Redis { shared: Arc::new(shared), link: Mutex::new(None), is_client: false };
     Ok(KeyValueTarget::new(store))
@@ -76,22 +76,22 @@ impl Redis {
         self.link.lock()
     }
 
-    fn met(&self) -> MutexGuard<'_, Option<ServerInfo>> {
-        self.shared.met.lock()
+    fn cached_server_info(&self) -> MutexGuard<'_, Option<ServerInfo>> {
+        self.shared.server_info.lock()
     }
 
     /// The facts about the server, read once.
     fn server_info(&self) -> io::Result<ServerInfo> {
-        if let Some(met) = &*self.met() {
-            return Ok(met.clone());
+        if let Some(server_info) = &*self.cached_server_info() {
+            return Ok(server_info.clone());
         }
         let settings = &self.shared.settings;
-        let met = self.with(|link| {
+        let server_info = self.with(|link| {
             link.connection.limit(settings.connects_within);
             reported_settings::ask(&mut link.connection, settings)
         })?;
-        *self.met() = Some(met.clone());
-        Ok(met)
+        *self.cached_server_info() = Some(server_info.clone());
+        Ok(server_info)
     }
 
     /// Runs a function on the connection. After an I/O error, answers cannot be matched to requests any
@@ -183,34 +183,47 @@ fn is_lost(error: &io::Error) -> bool {
 
 impl KeyValue for Redis {
     fn about(&self) -> StoreInfo {
-        let met = self.met().clone();
-        let unmet = "the server has not been contacted yet";
+        let server_info = self.cached_server_info().clone();
+        let not_contacted = "the server has not been contacted yet";
         StoreInfo {
             name: LISTING.name.to_owned(),
-            version: met.as_ref().map_or(String::new(), |met| met.version.clone()),
-            durability: met.as_ref().map_or(Durability::None, |met| met.durability),
-            durability_evidence: met.as_ref().map_or(unmet.to_owned(), |met| met.evidence.clone()),
-            log_place: met.map_or(LogLocation::Nowhere(unmet.to_owned()), |met| met.log_place),
+            version: server_info
+                .as_ref()
+                .map_or(String::new(), |server_info| server_info.version.clone()),
+            durability: server_info
+                .as_ref()
+                .map_or(Durability::None, |server_info| server_info.durability),
+            durability_evidence: server_info
+                .as_ref()
+                .map_or(not_contacted.to_owned(), |server_info| server_info.evidence.clone()),
+            log_location: server_info
+                .map_or(LogLocation::Nowhere(not_contacted.to_owned()), |server_info| {
+                    server_info.log_location
+                }),
         }
     }
 
-    fn further_places(&self) -> Vec<LogLocation> {
-        let met = self.met();
-        met.as_ref().and_then(|met| met.directory.clone()).into_iter().collect()
+    fn other_locations(&self) -> Vec<LogLocation> {
+        let server_info = self.cached_server_info();
+        server_info
+            .as_ref()
+            .and_then(|server_info| server_info.directory.clone())
+            .into_iter()
+            .collect()
     }
 
-    fn meet(&self) -> io::Result<()> {
-        let met = self.server_info()?;
-        reported_settings::refuse(&met, &self.shared.settings)
+    fn preflight(&self) -> io::Result<()> {
+        let server_info = self.server_info()?;
+        reported_settings::refuse(&server_info, &self.shared.settings)
     }
 
     fn clients_max(&self) -> Option<usize> {
-        self.met().as_ref().and_then(|met| met.free)
+        self.cached_server_info().as_ref().and_then(|server_info| server_info.free)
     }
 
     fn create(&self) -> io::Result<()> {
-        let met = self.server_info()?;
-        reported_settings::refuse_word(&met, &self.shared.settings)?;
+        let server_info = self.server_info()?;
+        reported_settings::refuse_word(&server_info, &self.shared.settings)?;
         let mark = self.named("mark");
         let set = self.with(|link| {
             let command: [&[u8]; 4] = [b"SET", &mark, MARK.as_bytes(), b"NX"];
@@ -332,8 +345,9 @@ impl KeyValue for Redis {
     }
 
     fn settings(&self) -> Vec<Setting> {
-        let met = self.met();
-        let mut settings = met.as_ref().map_or(Vec::new(), |met| met.settings.clone());
+        let server_info = self.cached_server_info();
+        let mut settings =
+            server_info.as_ref().map_or(Vec::new(), |server_info| server_info.settings.clone());
         let scans = if self.shared.settings.scans {
             "one string for each row, and its name in a sorted set"
         } else {
@@ -343,14 +357,14 @@ impl KeyValue for Redis {
         settings.push(Setting {
             name: "rows".to_owned(),
             value: scans.to_owned(),
-            said_by: "this target".to_owned(),
+            source: "this target".to_owned(),
         });
         settings
     }
 
     fn process(&self) -> StoreProcess {
-        let met = self.met();
-        met.as_ref().map_or(StoreProcess::REMOTE, |met| met.process)
+        let server_info = self.cached_server_info();
+        server_info.as_ref().map_or(StoreProcess::REMOTE, |server_info| server_info.process)
     }
 
     fn ping(&self) -> io::Result<bool> {
@@ -362,15 +376,15 @@ impl KeyValue for Redis {
     }
 
     fn observe(&self) -> io::Result<Option<StoreObservation>> {
-        let met = self.server_info()?;
-        self.with(|link| counters::observed(&mut link.connection, &met)).map(Some)
+        let server_info = self.server_info()?;
+        self.with(|link| counters::observed(&mut link.connection, &server_info)).map(Some)
     }
 
     fn clean(&self) -> io::Result<Option<Vec<String>>> {
         self.with(|link| clean(&mut link.connection)).map(Some)
     }
 
-    fn intent(&self, clients: usize) -> DryRunPlan {
+    fn dry_run(&self, clients: usize) -> DryRunPlan {
         let prefix = &self.shared.prefix;
         let index = if self.shared.settings.scans {
             format!(", ZADD {prefix}:rows 0 KEY")

@@ -64,14 +64,14 @@ impl OptionsFile {
             self.value(name).map(|value| Setting {
                 name: (*name).to_owned(),
                 value: value.to_owned(),
-                said_by: format!("{}, which RocksDB wrote", self.name),
+                source: format!("{}, which RocksDB wrote", self.name),
             })
         };
         SHOWN.iter().filter_map(setting).collect()
     }
 
     /// The durability that a trial commit and the options show, and the sentence that explains it.
-    pub(super) fn evidence(&self, trial: Counts) -> (Durability, String) {
+    pub(super) fn durability(&self, trial: Counts) -> (Durability, String) {
         let is = |option| self.value(option) == Some("true");
         let Counts { log_writes, syncs } = trial;
         let (durability, what) = if log_writes == 0 || is("manual_wal_flush") {
@@ -136,7 +136,7 @@ mod tests {
     fn durability_follows_from_the_counts_not_from_the_request() {
         let syncing = "[DBOptions]\n  use_fsync=false\n  manual_wal_flush=false\n";
         let word =
-            |text: &str, log_writes, syncs| file(text).evidence(Counts { log_writes, syncs });
+            |text: &str, log_writes, syncs| file(text).durability(Counts { log_writes, syncs });
         assert_eq!(word(syncing, 0, 0).0, Durability::None);
         assert_eq!(word(syncing, 1, 0).0, Durability::Os);
         assert_eq!(word(syncing, 1, 1).0, Durability::Data);

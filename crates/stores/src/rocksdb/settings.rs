@@ -8,7 +8,7 @@ use syncline_contract::{Durability, options, words};
 options! {
     /// The options of a `rocksdb:` URL.
     #[derive(Debug)]
-    struct Given {
+    struct UrlOptions {
         durability: Durability = "data", "disableWAL, neither, sync, or sync with use_fsync";
         wal: Wal = "fresh",
             "fresh: each log is a new, growing file; recycled: it overwrites an old one; see docs/targets.md";
@@ -22,7 +22,7 @@ pub(crate) const LISTING: &Listing = &Listing {
     name: "rocksdb",
     what: "RocksDB of the operating system in this process, a directory",
     form: "rocksdb:PATH?options, or rocksdb?options for a temporary database that is removed",
-    options: Given::LISTING,
+    options: UrlOptions::LISTING,
 };
 
 words! {
@@ -52,7 +52,8 @@ pub(super) const RECYCLED_LOGS: usize = 2;
 impl Settings {
     /// Parses a URL.
     pub(super) fn of(url: &Url) -> Result<Settings, Error> {
-        let Given { durability, wal, write_buffer_mib } = Given::read(&url.given(LISTING)?)?;
+        let UrlOptions { durability, wal, write_buffer_mib } =
+            UrlOptions::read(&url.option_args(LISTING)?)?;
         if wal == Wal::Recycled && durability == Durability::None {
             return Err(Error::NotHonoured {
                 target: LISTING.name,

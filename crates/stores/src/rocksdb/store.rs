@@ -35,7 +35,7 @@ pub struct Rocksdb {
 struct Open {
     database: DB,
     write: WriteOptions,
-    said: OptionsFile,
+    options_file: OptionsFile,
     trial: Counts,
 }
 
@@ -58,13 +58,13 @@ impl Rocksdb {
         let trial = self.try_commit(&folder)?;
         let write = self.settings.write_options();
         let database = DB::open(&self.settings.options(), &folder).map_err(failure)?;
-        let said = OptionsFile::read(&folder)?;
+        let options_file = OptionsFile::read(&folder)?;
         if self.settings.wal == Wal::Recycled {
-            refuse_unless_recycled(&said)?;
+            refuse_unless_recycled(&options_file)?;
             self.fill_logs(&database, &write)?;
         }
         self.home.directory().sync_names()?;
-        Ok(Open { database, write, said, trial })
+        Ok(Open { database, write, options_file, trial })
     }
 
     /// The counts of one trial commit, in a separate store that is then removed: enabling statistics
@@ -109,7 +109,7 @@ impl Rocksdb {
         Ok(Some(Open {
             database,
             write: self.settings.write_options(),
-            said: OptionsFile::read(&folder)?,
+            options_file: OptionsFile::read(&folder)?,
             trial,
         }))
     }
@@ -137,12 +137,12 @@ impl Rocksdb {
 }
 
 /// RocksDB silently ignores the option if it does not support it.
-fn refuse_unless_recycled(said: &OptionsFile) -> io::Result<()> {
-    let number = said.value("recycle_log_file_num").unwrap_or("unknown");
+fn refuse_unless_recycled(options_file: &OptionsFile) -> io::Result<()> {
+    let number = options_file.value("recycle_log_file_num").unwrap_or("unknown");
     if number == RECYCLED_LOGS.to_string() {
         return Ok(());
     }
-    let version = said.version();
+    let version = options_file.version();
     let what = format!(
         "RocksDB {version} recycles {number} logs instead of {RECYCLED_LOGS}; use \
          wal=fresh"
@@ -183,19 +183,19 @@ impl KeyValue for Rocksdb {
         let mut durability_evidence =
             "set by its options, and read back after the store is opened".to_owned();
         if let Some(open) = &*self.home.opened() {
-            version = open.said.version();
-            (durability, durability_evidence) = open.said.evidence(open.trial);
+            version = open.options_file.version();
+            (durability, durability_evidence) = open.options_file.durability(open.trial);
         }
         StoreInfo {
             name: LISTING.name.to_owned(),
             version,
             durability,
             durability_evidence,
-            log_place: self.home.directory().log_place(),
+            log_location: self.home.directory().log_location(),
         }
     }
 
-    fn meet(&self) -> io::Result<()> {
+    fn preflight(&self) -> io::Result<()> {
         self.home.directory().check()
     }
 
@@ -256,13 +256,13 @@ impl KeyValue for Rocksdb {
         let Some(open) = &*open else {
             return Vec::new();
         };
-        let mut settings = open.said.settings();
+        let mut settings = open.options_file.settings();
         let property = "rocksdb.block-cache-capacity";
         if let Ok(Some(bytes)) = open.database.property_int_value(property) {
             settings.push(Setting {
                 name: "cache_bytes".to_owned(),
                 value: bytes.to_string(),
-                said_by: format!("property {property}"),
+                source: format!("property {property}"),
             });
         }
         settings

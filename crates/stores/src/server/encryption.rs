@@ -75,7 +75,7 @@ impl Encryption {
         Setting {
             name: TLS.name.to_owned(),
             value: self.mode.word().to_owned(),
-            said_by: "this target".to_owned(),
+            source: "this target".to_owned(),
         }
     }
 

@@ -32,5 +32,5 @@ pub(crate) use schema_name::SESSION_END_PAUSE;
 pub use schema_name::{MARK, SESSION_END_CHECKS, SchemaName, digest_of_tables};
 pub use secret::{Password, coded, coded_path, expanded, names_server, shown, without_secrets};
 pub(crate) use server_location::{FORWARDER, is_parent_of, verified};
-pub use server_location::{LogSetting, listener, log_place, process_of_peer};
+pub use server_location::{LogSetting, listener, log_location, process_of_peer};
 pub(crate) use session_name::{Opener, PROGRAM, session_name};

@@ -8,7 +8,7 @@
 //! The value of a variable is the literal password, whatever characters it has: it is never parsed as a
 //! part of the URL.
 
-use super::url_secrets::{Written, after_scheme, secrets, written};
+use super::url_secrets::{PasswordEncoding, after_scheme, password_encoding, secrets};
 use crate::error::Error;
 use std::fmt;
 use syncline_contract::decoded;
@@ -58,9 +58,9 @@ pub fn without_secrets(
         if variable(password).is_none() && !password.is_empty() {
             let name = name();
             // A variable holds the decoded password. A malformed encoding is taken literally.
-            let meant = match written(url, secret.text.start) {
-                Written::Coded => decoded(password),
-                Written::Attribute | Written::Login => None,
+            let meant = match password_encoding(url, secret.text.start) {
+                PasswordEncoding::Coded => decoded(password),
+                PasswordEncoding::Attribute | PasswordEncoding::Login => None,
             };
             taken.push((name.clone(), meant.unwrap_or_else(|| password.to_owned())));
             text.replace_range(secret.text, &format!("${{{name}}}"));
@@ -78,10 +78,10 @@ pub fn expanded(url: &str, variables: impl Fn(&str) -> Option<String>) -> Result
             continue;
         };
         let value = variables(name).ok_or_else(|| Error::NoVariable { name: name.to_owned() })?;
-        match written(url, secret.text.start) {
-            Written::Coded => text.replace_range(secret.text, &coded(&value)),
+        match password_encoding(url, secret.text.start) {
+            PasswordEncoding::Coded => text.replace_range(secret.text, &coded(&value)),
             // The driver gets it as a property, since it would parse the value in the URL.
-            Written::Attribute => {
+            PasswordEncoding::Attribute => {
                 let option = url[secret.whole.start + 1..secret.text.start].trim_end_matches('=');
                 let ours = if option.eq_ignore_ascii_case("password") {
                     "password".to_owned()
@@ -91,7 +91,7 @@ pub fn expanded(url: &str, variables: impl Fn(&str) -> Option<String>) -> Result
                 options.push_str(&format!("&{ours}={}", coded(&value)));
                 text.replace_range(secret.whole, "");
             }
-            Written::Login if value.contains(['@', '/', '?', '%', ';', '&']) => {
+            PasswordEncoding::Login if value.contains(['@', '/', '?', '%', ';', '&']) => {
                 return Err(Error::NotHonoured {
                     target: "jdbc",
                     what: format!(
@@ -100,7 +100,7 @@ pub fn expanded(url: &str, variables: impl Fn(&str) -> Option<String>) -> Result
                     ),
                 });
             }
-            Written::Login => text.replace_range(secret.text, &value),
+            PasswordEncoding::Login => text.replace_range(secret.text, &value),
         }
     }
     if !options.is_empty() {

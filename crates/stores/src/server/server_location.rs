@@ -20,7 +20,7 @@ pub struct LogSetting {
     /// The directory.
     pub directory: String,
     /// The source of the value, such as `SHOW data_directory`.
-    pub said_by: &'static str,
+    pub source: &'static str,
 }
 
 /// Why a server's process is not known although a process on this machine listens on its port.
@@ -130,19 +130,19 @@ fn listening(table: &str, port: u16) -> Vec<String> {
 
 /// The location of a server's log: the directory that it reports, if server and directory are on this
 /// machine.
-pub fn log_place(process: StoreProcess, server: &str, word: &LogSetting) -> LogLocation {
-    let LogSetting { directory, said_by } = word;
+pub fn log_location(process: StoreProcess, server: &str, word: &LogSetting) -> LogLocation {
+    let LogSetting { directory, source } = word;
     match process {
         StoreProcess::Unknown(_) => {
             return LogLocation::Nowhere(format!(
-                "{server} is not known to run on this machine: its log goes to {directory} there ({said_by}); \
+                "{server} is not known to run on this machine: its log goes to {directory} there ({source}); \
                  --line RECORD names a probe made there"
             ));
         }
         StoreProcess::Other(process) => {
             if let Some(why) = sees_other_files(process) {
                 return LogLocation::Nowhere(format!(
-                    "{server} keeps its log in {directory} ({said_by}), which is not known to be the directory \
+                    "{server} keeps its log in {directory} ({source}), which is not known to be the directory \
                      of that name here: {why}; --line RECORD names a probe made on its disk"
                 ));
             }
@@ -152,10 +152,10 @@ pub fn log_place(process: StoreProcess, server: &str, word: &LogSetting) -> LogL
     match fs::canonicalize(directory) {
         Ok(here) if here.is_dir() => LogLocation::Directory(here),
         Ok(_) => LogLocation::Nowhere(format!(
-            "{directory} ({said_by}) is not a directory on this machine"
+            "{directory} ({source}) is not a directory on this machine"
         )),
         Err(error) => LogLocation::Nowhere(format!(
-            "{directory}, where {server} keeps its log ({said_by}), cannot be read from here: {error}"
+            "{directory}, where {server} keeps its log ({source}), cannot be read from here: {error}"
         )),
     }
 }
@@ -164,7 +164,7 @@ pub fn log_place(process: StoreProcess, server: &str, word: &LogSetting) -> LogL
 mod tests {
     use super::{
         FORWARDER, LogSetting, is_parent_of, is_status_of_child, is_this_machine, listener,
-        listening, log_place, process_of_peer, verified,
+        listening, log_location, process_of_peer, verified,
     };
     use std::net::TcpListener;
     use std::os::unix::net::UnixStream;
@@ -225,9 +225,9 @@ mod tests {
         }
         let word = LogSetting {
             directory: folder.path().display().to_string(),
-            said_by: "SHOW data_directory",
+            source: "SHOW data_directory",
         };
-        let place = log_place(StoreProcess::Other(contained.id()), "the server", &word);
+        let place = log_location(StoreProcess::Other(contained.id()), "the server", &word);
         drop(contained.stdin.take());
         contained.wait().unwrap();
         let LogLocation::Nowhere(why) = place else {
@@ -263,19 +263,19 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let word = LogSetting {
             directory: folder.path().display().to_string(),
-            said_by: "SHOW data_directory",
+            source: "SHOW data_directory",
         };
         let own = StoreProcess::Other(std::process::id());
-        let here = log_place(own, "the server", &word);
+        let here = log_location(own, "the server", &word);
         assert_eq!(here, LogLocation::Directory(folder.path().canonicalize().unwrap()));
         let why = |place| match place {
             LogLocation::Nowhere(why) => why,
             LogLocation::Directory(path) => panic!("taken: {}", path.display()),
         };
-        let remote = why(log_place(StoreProcess::REMOTE, "db.example", &word));
+        let remote = why(log_location(StoreProcess::REMOTE, "db.example", &word));
         assert!(remote.contains("--line RECORD"), "{remote}");
         let gone = LogSetting { directory: "/nowhere/at/all".to_owned(), ..word };
-        let gone = why(log_place(own, "the server", &gone));
+        let gone = why(log_location(own, "the server", &gone));
         assert!(gone.contains("cannot be read from here"), "{gone}");
     }
 }

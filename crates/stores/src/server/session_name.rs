@@ -57,7 +57,7 @@ impl Opener {
 
     fn of_process(process: u32, start: u64) -> Opener {
         let pid = i32::try_from(process).ok().and_then(Pid::from_raw);
-        // Asks the kernel, since `/proc` may hide the processes of others.
+        // Asks the kernel, since `/proc` may hide other users' processes.
         if pid.is_none_or(|pid| test_kill_process(pid) == Err(Errno::SRCH)) {
             return Opener::Ended;
         }

@@ -64,14 +64,14 @@ fn merged(secrets: impl Iterator<Item = Secret>) -> Vec<Secret> {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Form {
     /// `?name=value&name=value`, with names that targets list.
-    Ours,
+    Own,
     /// `?name=value&...` or `;name=value;...`, with names that a driver knows; options of targets may
     /// follow either.
     Jdbc,
 }
 
 /// An option, by byte positions.
-struct Given<'u> {
+struct UrlOption<'u> {
     /// The separator before it.
     sign: usize,
     /// Empty if it has none.
@@ -82,12 +82,12 @@ struct Given<'u> {
 impl Form {
     fn of(url: &str) -> Form {
         let scheme = url.find("://").unwrap_or(url.len());
-        if url[..scheme].contains("jdbc:") { Form::Jdbc } else { Form::Ours }
+        if url[..scheme].contains("jdbc:") { Form::Jdbc } else { Form::Own }
     }
 
     fn begins(self) -> &'static [char] {
         match self {
-            Form::Ours => &['?'],
+            Form::Own => &['?'],
             Form::Jdbc => &['?', ';'],
         }
     }
@@ -103,8 +103,8 @@ impl Form {
     }
 
     /// The options from a separator on. A part without a valid name belongs to the password before it.
-    fn options(self, url: &str, mut sign: usize) -> Vec<Given<'_>> {
-        let mut found: Vec<Given<'_>> = Vec::new();
+    fn options(self, url: &str, mut sign: usize) -> Vec<UrlOption<'_>> {
+        let mut found: Vec<UrlOption<'_>> = Vec::new();
         while sign < url.len() {
             let begin = sign + 1;
             let end = self.end(url, sign);
@@ -117,7 +117,7 @@ impl Form {
                 Some(last) if is_secret(last.name) && !self.is_option(name) && begin < end => {
                     last.value.end = end;
                 }
-                _ => found.push(Given { sign, name, value }),
+                _ => found.push(UrlOption { sign, name, value }),
             }
             sign = end;
         }
@@ -157,19 +157,19 @@ impl Form {
             (Form::Jdbc, true) if sign(begins) == b';' => {
                 sign(at) == b';' || sign(at) == b'?' && Form::all_known(url, at)
             }
-            (Form::Ours, _) | (Form::Jdbc, true) => sign(at) == b'&',
+            (Form::Own, _) | (Form::Jdbc, true) => sign(at) == b'&',
         }
     }
 
     /// True if everything from a separator on is options that targets list.
     fn all_known(url: &str, sign: usize) -> bool {
-        let given = Form::Ours.options(url, sign);
+        let given = Form::Own.options(url, sign);
         given.iter().all(|option| is_known(option.name))
     }
 
     fn is_option(self, name: &str) -> bool {
         match self {
-            Form::Ours => is_known(name) || is_secret(name),
+            Form::Own => is_known(name) || is_secret(name),
             Form::Jdbc => is_name(name),
         }
     }
@@ -262,7 +262,7 @@ fn without_host(url: &str, begin: usize) -> Option<Secret> {
 
 /// How the text of a password is encoded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Written {
+pub(super) enum PasswordEncoding {
     /// Percent-encoded, as a login or one of our options.
     Coded,
     /// Literal, in an attribute that a JDBC driver parses itself.
@@ -272,14 +272,14 @@ pub(super) enum Written {
 }
 
 /// How the password at a position is encoded.
-pub(super) fn written(url: &str, at: usize) -> Written {
+pub(super) fn password_encoding(url: &str, at: usize) -> PasswordEncoding {
     let before = &url[..at];
-    if Form::of(url) == Form::Ours || before.contains('?') || !before.contains([';', '/']) {
-        return Written::Coded;
+    if Form::of(url) == Form::Own || before.contains('?') || !before.contains([';', '/']) {
+        return PasswordEncoding::Coded;
     }
     match (before.rfind(';'), authority(url)) {
-        (None, Some(begin)) if url[..begin].ends_with("://") => Written::Coded,
-        (None, _) => Written::Login,
-        (Some(_), _) => Written::Attribute,
+        (None, Some(begin)) if url[..begin].ends_with("://") => PasswordEncoding::Coded,
+        (None, _) => PasswordEncoding::Login,
+        (Some(_), _) => PasswordEncoding::Attribute,
     }
 }

@@ -178,7 +178,7 @@ impl DatabaseFiles {
             }
             Err(error) => Err(failed("read", path, &error)),
             Ok(about) if !about.is_file() => refused("exists and is not a file"),
-            Ok(_) if is_ours(path).map_err(|error| failed("read", path, &error))? => Ok(()),
+            Ok(_) if is_managed(path).map_err(|error| failed("read", path, &error))? => Ok(()),
             Ok(_) => refused("exists and was not made by syncline"),
         }
     }
@@ -203,9 +203,9 @@ impl Drop for DatabaseFiles {
 }
 
 /// Removes private stores next to a directory that ended processes have left. One that is locked, or
-/// contains files of others, is kept.
+/// contains other files, is kept.
 fn sweep(directory: &Path) {
-    for path in path::abandoned(directory, "sqlite") {
+    for path in path::abandoned_directories(directory, "sqlite") {
         let left = DatabaseFiles {
             database: path.join("store.db"),
             private: Some(path.clone()),
@@ -217,8 +217,8 @@ fn sweep(directory: &Path) {
         };
         let entries = fs::read_dir(&path).into_iter().flatten();
         let mut paths = entries.map(|entry| entry.map(|entry| entry.path()));
-        let is_ours = paths.all(|path| path.is_ok_and(|path| known(&path)));
-        if is_ours && left.adopt().is_ok_and(|is_there| is_there) {
+        let is_managed = paths.all(|path| path.is_ok_and(|path| known(&path)));
+        if is_managed && left.adopt().is_ok_and(|is_there| is_there) {
             // If it cannot be removed, the next run tries again.
             drop(left.remove());
         } else {
@@ -234,7 +234,7 @@ fn with_suffix(database: &Path, suffix: &str) -> PathBuf {
     PathBuf::from(path)
 }
 
-fn is_ours(path: &Path) -> io::Result<bool> {
+fn is_managed(path: &Path) -> io::Result<bool> {
     let mut header = [0; APPLICATION_ID_AT + 4];
     let read = File::open(path)?.read_exact(&mut header);
     match read {

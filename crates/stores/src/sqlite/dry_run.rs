@@ -77,22 +77,22 @@ mod tests {
         let _: Read<(syncline_contract::Int,), (Text,)> =
             plan.get("get", table, &["text"], Lock::None);
         let _: Write<(syncline_contract::Int, Text)> = plan.put("put", table);
-        let intent = of(&plan, &Settings::default(), true);
+        let dry_run = of(&plan, &Settings::default(), true);
         let rusqlite = rusqlite::Connection::open_in_memory().unwrap();
-        for text in intent.makes.iter().chain(&intent.settings) {
+        for text in dry_run.makes.iter().chain(&dry_run.settings) {
             if !text.starts_with("sqlite3_") {
                 rusqlite.execute_batch(text).unwrap();
             }
         }
-        for operation in &intent.operations {
+        for operation in &dry_run.operations {
             for text in &operation.statements {
                 rusqlite.prepare(text).unwrap();
             }
         }
         let names: Vec<String> =
-            intent.operations.iter().map(|operation| operation.name.to_string()).collect();
+            dry_run.operations.iter().map(|operation| operation.name.to_string()).collect();
         assert_eq!(names, ["get", "put"]);
-        assert!(intent.makes.iter().any(|text| text.starts_with("CREATE TABLE")));
-        assert!(intent.transactions[0].starts_with("BEGIN IMMEDIATE"));
+        assert!(dry_run.makes.iter().any(|text| text.starts_with("CREATE TABLE")));
+        assert!(dry_run.transactions[0].starts_with("BEGIN IMMEDIATE"));
     }
 }

@@ -118,14 +118,14 @@ pub struct Settings {
 
 impl Default for Settings {
     fn default() -> Settings {
-        Settings::parse(&OptionArgs::none(Given::LISTING)).expect("the defaults go together")
+        Settings::parse(&OptionArgs::none(UrlOptions::LISTING)).expect("the defaults go together")
     }
 }
 
 options! {
     /// The options of a `sqlite:` URL.
     #[derive(Debug)]
-    struct Given {
+    struct UrlOptions {
         durability: Durability as "os, data or full; none with journal=memory" = ["data, or what synchronous= and journal= give"],
             "synchronous OFF, FULL or EXTRA";
         synchronous: Synchronous as "off, normal (with journal=wal or memory), full or extra" = ["what durability= asks for"],
@@ -153,13 +153,13 @@ pub(crate) const LISTING: &Listing = &Listing {
     name: "sqlite",
     what: "SQLite in this process, one file",
     form: "sqlite:PATH?options, or sqlite?options for a temporary database that is removed",
-    options: Given::LISTING,
+    options: UrlOptions::LISTING,
 };
 
 impl Settings {
     /// From the given options.
     pub(crate) fn parse(given: &OptionArgs<'_>) -> Result<Settings, Error> {
-        let chosen = Given::read(given)?;
+        let chosen = UrlOptions::read(given)?;
         if chosen.client == ClientModel::Futures {
             return Err(given.refuse("client").into());
         }
@@ -189,8 +189,8 @@ impl Settings {
     }
 }
 
-fn synchronous(given: &Given) -> Result<Synchronous, Error> {
-    let Given { synchronous: asked, durability, journal, .. } = *given;
+fn synchronous(given: &UrlOptions) -> Result<Synchronous, Error> {
+    let UrlOptions { synchronous: asked, durability, journal, .. } = *given;
     if asked == Some(Synchronous::Normal) && !matches!(journal, Journal::Wal | Journal::Memory) {
         return Err(not_honoured(format!(
             "synchronous=normal with journal={}: that is neither os nor data; with journal=wal it does not sync \

@@ -106,7 +106,7 @@ pub(crate) enum OpenedSqlite {
 
 /// Opens the target that a `sqlite:` URL names, without touching its files.
 pub(crate) fn open(url: &Url) -> Result<OpenedSqlite, Error> {
-    let settings = Settings::parse(&url.given(LISTING)?)?;
+    let settings = Settings::parse(&url.option_args(LISTING)?)?;
     let place = place(url)?;
     let store = Store { settings, place };
     Ok(match settings.client {
@@ -172,7 +172,7 @@ impl Store {
         }
     }
 
-    fn intent(&self, plan: &Plan) -> DryRunPlan {
+    fn dry_run(&self, plan: &Plan) -> DryRunPlan {
         dry_run::of(plan, &self.settings, self.place.is_private())
     }
 
@@ -236,7 +236,7 @@ impl Store {
         Ok(lines.into_iter().filter(|line| line != "ok").collect())
     }
 
-    fn evidence(&self) -> TargetResult<ReportedSettings> {
+    fn reported_settings(&self) -> TargetResult<ReportedSettings> {
         let path = self.place.database();
         let connection = self.connection()?;
         let read = |error: rusqlite::Error| outside(&error, "read the settings of", path);
@@ -269,13 +269,13 @@ impl Store {
                 synchronous.name(),
             ),
             isolation: Isolation::Serializable,
-            settings: self.reported_settings(&connection).map_err(read)?,
+            settings: self.settings(&connection).map_err(read)?,
         })
     }
 
     /// The settings that the connection reports, statement by statement, and those that this target
     /// chose.
-    fn reported_settings(&self, connection: &Connection) -> rusqlite::Result<Vec<Setting>> {
+    fn settings(&self, connection: &Connection) -> rusqlite::Result<Vec<Setting>> {
         let mut settings = Vec::new();
         for name in [
             "synchronous",
@@ -287,22 +287,22 @@ impl Store {
             "mmap_size",
             "temp_store",
         ] {
-            let said_by = format!("PRAGMA {name}");
+            let source = format!("PRAGMA {name}");
             settings.push(Setting {
                 name: name.to_owned(),
-                value: text(connection, &said_by)?,
-                said_by,
+                value: text(connection, &source)?,
+                source,
             });
         }
         settings.push(Setting {
             name: "source_id".to_owned(),
             value: text(connection, "SELECT sqlite_source_id()")?,
-            said_by: "SELECT sqlite_source_id()".to_owned(),
+            source: "SELECT sqlite_source_id()".to_owned(),
         });
         settings.push(Setting {
             name: "compile_options".to_owned(),
             value: compile_options(connection)?,
-            said_by: "PRAGMA compile_options".to_owned(),
+            source: "PRAGMA compile_options".to_owned(),
         });
         settings.extend(self.chosen(connection)?);
         Ok(settings)
@@ -336,12 +336,12 @@ impl Store {
             Setting {
                 name: "waiting for locks".to_owned(),
                 value: waits.0,
-                said_by: waits.1.to_owned(),
+                source: waits.1.to_owned(),
             },
             Setting {
                 name: "transactions".to_owned(),
                 value: begins.to_owned(),
-                said_by: "this target".to_owned(),
+                source: "this target".to_owned(),
             },
         ])
     }
@@ -378,7 +378,7 @@ impl<A: Assignment> Target for SqliteTarget<A> {
         LISTING.name.to_owned()
     }
 
-    async fn meet(&self) -> TargetResult<()> {
+    async fn preflight(&self) -> TargetResult<()> {
         self.store.place.check()
     }
 
@@ -386,12 +386,12 @@ impl<A: Assignment> Target for SqliteTarget<A> {
         self.store.capabilities()
     }
 
-    fn log_place(&self) -> LogLocation {
+    fn log_location(&self) -> LogLocation {
         LogLocation::Directory(self.store.place.directory())
     }
 
-    fn intent(&self, plan: &Plan, _clients: usize) -> TargetResult<DryRunPlan> {
-        Ok(self.store.intent(plan))
+    fn dry_run(&self, plan: &Plan, _clients: usize) -> TargetResult<DryRunPlan> {
+        Ok(self.store.dry_run(plan))
     }
 
     async fn create(&self, plan: &Plan) -> TargetResult<()> {
@@ -410,8 +410,8 @@ impl<A: Assignment> Target for SqliteTarget<A> {
         self.store.self_check().map(Some)
     }
 
-    async fn evidence(&self) -> TargetResult<ReportedSettings> {
-        self.store.evidence()
+    async fn reported_settings(&self) -> TargetResult<ReportedSettings> {
+        self.store.reported_settings()
     }
 
     fn worker(&self) -> TargetResult<A::Worker> {

@@ -74,7 +74,7 @@ pub(crate) fn finds_while_running(
 async fn one<C: Client>(session: &mut AnySession, client: &mut C, outcome: Option<Ending>) {
     let kind = client.draw();
     let mut asked = RequestTracker::default();
-    session.begin(client.shape(kind));
+    session.begin(client.access_pattern(kind));
     let performed = client.perform(kind, &mut Transaction::new(session, &mut asked)).await;
     let ending = match performed {
         Ok(()) => {

@@ -26,8 +26,8 @@ fn an_undamaged_store_holds() {
 fn a_forwarding_without_its_facility_is_found() {
     let moved = format!("UPDATE call_forwarding SET sf_type = 5 WHERE {FIRST}");
     assert_eq!(finds(NAME, &OPTIONS, &moved), [BELONGS]);
-    let stranger = format!("UPDATE call_forwarding SET s_id = 301 WHERE {FIRST}");
-    assert_eq!(finds(NAME, &OPTIONS, &stranger), [BELONGS]);
+    let other_subscriber = format!("UPDATE call_forwarding SET s_id = 301 WHERE {FIRST}");
+    assert_eq!(finds(NAME, &OPTIONS, &other_subscriber), [BELONGS]);
 }
 
 #[test]

@@ -115,7 +115,7 @@ pub(crate) fn all_end_within(
         thread::spawn(move || {
             let result = AnyTarget::open(&url).map_err(|error| error.to_string());
             let result = result.and_then(|target| {
-                block_on(&(), target.meet()).map_err(|failure| failure.to_string())
+                block_on(&(), target.preflight()).map_err(|failure| failure.to_string())
             });
             drop(sender.send(result));
         });

@@ -8,9 +8,9 @@ use syncline_contract::{Durability, LogLocation, Plan, ReportedSettings, StorePr
 /// The settings reported by a database at that URL, created and removed for this.
 fn reported(url: &str) -> ReportedSettings {
     let target = open(url);
-    block_on(&(), target.meet()).unwrap_or_else(|failure| panic!("{url}: {failure}"));
+    block_on(&(), target.preflight()).unwrap_or_else(|failure| panic!("{url}: {failure}"));
     block_on(&(), target.create(&Plan::new())).unwrap_or_else(|failure| panic!("{url}: {failure}"));
-    let reported = block_on(&(), target.evidence()).unwrap();
+    let reported = block_on(&(), target.reported_settings()).unwrap();
     block_on(&(), target.remove()).unwrap();
     reported
 }
@@ -36,7 +36,7 @@ fn each_product_reports_its_actual_durability() {
         let evidence = &reported.durability_evidence;
         assert!(evidence.contains(words), "{product}{option}: {evidence}");
         let isolation = reported.settings.iter().find(|one| one.name == "isolation");
-        assert!(isolation.unwrap().said_by.contains("getTransactionIsolation"));
+        assert!(isolation.unwrap().source.contains("getTransactionIsolation"));
     }
 }
 
@@ -59,16 +59,16 @@ fn a_local_derby_servers_log_and_its_open_flags_are_found() {
     let server = DerbyServer::start();
     let target = open(&server.url(""));
     block_on(&(), target.create(&Plan::new())).unwrap();
-    block_on(&(), target.meet()).unwrap();
+    block_on(&(), target.preflight()).unwrap();
     assert_eq!(target.process(), StoreProcess::Other(server.pid()));
-    let log = target.log_place();
+    let log = target.log_location();
     assert!(matches!(&log, LogLocation::Directory(log) if log.ends_with("bench/log")), "{log:?}");
-    let reported = block_on(&(), target.evidence()).unwrap();
+    let reported = block_on(&(), target.reported_settings()).unwrap();
     assert_eq!(reported.durability, Durability::Data, "{reported:?}");
     assert!(reported.version.starts_with("10."), "{reported:?}");
     assert!(block_on(&(), target.round_trip_ns()).unwrap().unwrap() > 0);
     block_on(&(), target.remove()).unwrap();
     let none = open(&server.url("&durability=none"));
-    let refused = block_on(&(), none.meet()).unwrap_err();
+    let refused = block_on(&(), none.preflight()).unwrap_err();
     assert!(refused.what.contains("sets durability=none"), "{refused}");
 }

@@ -58,7 +58,7 @@ fn threads_have_their_names_in_the_jvm() {
     let url = format!("jdbc:h2:mem:names?driver={}", jars(&["h2"]));
     let worker = thread::Builder::new().name("worker 77".to_owned());
     let seen = worker.spawn(move || {
-        block_on(&(), open(&url).meet()).unwrap();
+        block_on(&(), open(&url).preflight()).unwrap();
         // While this thread runs, it is listed from outside, as a profiler does.
         let own = std::process::id().to_string();
         let output = Command::new("jcmd").args([&own, "Thread.print"]).output();

@@ -3,7 +3,7 @@
 use crate::support::{DerbyServer, NativeServer, derby_jars, jars, open};
 use std::fs;
 use std::mem::ManuallyDrop;
-use syncline_contract::conformance::{block_on, refuses_foreign};
+use syncline_contract::conformance::{block_on, refuses_unmanaged};
 use syncline_contract::{
     AccessPattern, FailureKind, Int, Kind, OperationId, Plan, Session, Stop, Table, Target, Value,
     Write,
@@ -26,9 +26,9 @@ fn an_unmanaged_directory_is_refused_and_left_unchanged() {
     fs::write(place.join("database.mv.db"), "precious").unwrap();
     let jars = jars(&["h2"]);
     let target = open(&format!("jdbc:h2:{}?driver={jars}", place.display()));
-    let findings = refuses_foreign(&target);
+    let findings = refuses_unmanaged(&target);
     assert!(findings.is_empty(), "{findings:?}");
-    let refused = block_on(&(), target.meet()).unwrap_err();
+    let refused = block_on(&(), target.preflight()).unwrap_err();
     assert!(refused.what.contains("database.mv.db"), "{refused}");
     assert_eq!(fs::read_to_string(place.join("database.mv.db")).unwrap(), "precious");
     // Not even the file in which H2 records that it could not open another one.
@@ -55,13 +55,13 @@ fn a_database_that_cannot_be_started_leaves_nothing() {
 #[test]
 fn a_missing_driver_is_reported() {
     let target = open("jdbc:x://h/y?driver=/nowhere/at/all.jar");
-    let error = block_on(&(), target.meet()).unwrap_err();
+    let error = block_on(&(), target.preflight()).unwrap_err();
     assert!(error.what.contains("the driver jar /nowhere/at/all.jar does not exist"), "{error}");
     let other = open(&format!("jdbc:x://h/y?driver={}", jars(&["h2"])));
-    let error = block_on(&(), other.meet()).unwrap_err();
+    let error = block_on(&(), other.preflight()).unwrap_err();
     assert!(error.what.contains("accepts this URL"), "{error}");
     let class = open(&format!("jdbc:x://h/y?driver={}&class=no.Such", jars(&["h2"])));
-    let error = block_on(&(), class.meet()).unwrap_err();
+    let error = block_on(&(), class.preflight()).unwrap_err();
     assert!(error.what.contains("no.Such"), "{error}");
 }
 
@@ -132,7 +132,7 @@ fn no_password_is_shown() {
     let url = "jdbc:derby://127.0.0.1:1/x;user=a;password=secret?driver=/x.jar&password=secret2";
     for error in [
         format!("{:?}", syncline_stores::AnyTarget::open(&format!("{url}&speed=1"))),
-        block_on(&(), open(url).meet()).unwrap_err().what,
+        block_on(&(), open(url).preflight()).unwrap_err().what,
     ] {
         assert!(!error.contains("secret"), "{error}");
     }

@@ -45,7 +45,7 @@ async fn perform(session: &mut AnySession, mut client: impl Client<Tally = AnyTa
     for _ in 0..TRANSACTIONS {
         let kind = client.draw();
         loop {
-            session.begin(client.shape(kind));
+            session.begin(client.access_pattern(kind));
             let mut asked = RequestTracker::default();
             let mut transaction = Transaction::new(session, &mut asked);
             let performed = client.perform(kind, &mut transaction).await;

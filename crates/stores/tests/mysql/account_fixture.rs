@@ -96,8 +96,8 @@ impl AccountFixture {
 
     /// The name of its database, from the statement that would drop it.
     pub(crate) fn database(&self) -> String {
-        let intent = self.target.intent(&self.plan, 1).expect("an intent");
-        let name = intent.removes[0].split('`').nth(1);
+        let dry_run = self.target.dry_run(&self.plan, 1).expect("a dry-run plan");
+        let name = dry_run.removes[0].split('`').nth(1);
         name.expect("a quoted name").to_owned()
     }
 }

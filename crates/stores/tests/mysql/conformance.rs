@@ -51,12 +51,12 @@ fn encrypted() {
     ]);
     conforms_at(&server.by_tcp(&format!("tls=verify-full&tls_roots={roots}&isolation=snapshot")));
     let open = AnyTarget::open(&server.by_tcp("tls=disable")).expect("a good URL");
-    let refused = crate::account_fixture::now(syncline_contract::Target::meet(&open));
+    let refused = crate::account_fixture::now(syncline_contract::Target::preflight(&open));
     assert!(refused.is_err(), "the server accepts encrypted sessions only");
     // B.F16
     let other = Certificates::new();
     let url = server.by_tcp(&format!("tls=verify-full&tls_roots={}", other.root().display()));
-    let refused = crate::account_fixture::now(syncline_contract::Target::meet(
+    let refused = crate::account_fixture::now(syncline_contract::Target::preflight(
         &AnyTarget::open(&url).expect("a good URL"),
     ));
     let refused = refused.expect_err("another authority's").what;

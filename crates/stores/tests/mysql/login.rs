@@ -8,7 +8,7 @@ use syncline_stores::AnyTarget;
 fn connects(server: &Server, login: &str) -> Result<(), String> {
     let url = format!("mysql://{login}@127.0.0.1:{}?tls=disable&live=yes", server.port);
     let target = AnyTarget::open(&url).map_err(|error| error.to_string())?;
-    now(target.meet()).map_err(|failure| failure.what)
+    now(target.preflight()).map_err(|failure| failure.what)
 }
 
 #[test]
@@ -52,7 +52,7 @@ fn a_server_of_another_product_is_reported() {
         drop(stream);
     });
     let target = AnyTarget::open(&format!("mysql://root@127.0.0.1:{port}")).unwrap();
-    let failure = now(target.meet()).unwrap_err();
+    let failure = now(target.preflight()).unwrap_err();
     assert!(failure.what.contains("127.0.0.1"), "{failure}");
     speaks.join().unwrap();
 }

@@ -11,7 +11,7 @@ use syncline_stores::AnyTarget;
 fn a_durability_that_is_not_in_force_is_refused_at_first() {
     let server = Server::start(&["--innodb-flush-log-at-trx-commit=2"]);
     let lax = AnyTarget::open(&server.by_socket("durability=data")).unwrap();
-    for refused in [now(lax.meet()), now(lax.create(&plan(true)))] {
+    for refused in [now(lax.preflight()), now(lax.create(&plan(true)))] {
         let what = refused.unwrap_err().what;
         assert!(
             what.contains("SET GLOBAL innodb_flush_log_at_trx_commit=1")
@@ -21,9 +21,9 @@ fn a_durability_that_is_not_in_force_is_refused_at_first() {
     }
     assert_eq!(server.query("SHOW DATABASES LIKE 'syncline%'"), "");
     let fixture = AccountFixture::on(&server, "durability=os");
-    let evidence = now(fixture.target.evidence()).unwrap();
-    assert_eq!(evidence.durability, Durability::Os);
-    let why = &evidence.durability_evidence;
+    let reported = now(fixture.target.reported_settings()).unwrap();
+    assert_eq!(reported.durability, Durability::Os);
+    let why = &reported.durability_evidence;
     assert!(why.contains("innodb_flush_log_at_trx_commit=2"), "{why}");
 }
 
@@ -31,22 +31,22 @@ fn a_durability_that_is_not_in_force_is_refused_at_first() {
 fn a_changed_setting_is_reported() {
     let server = Server::start(&[]);
     let fixture = AccountFixture::on(&server, "");
-    assert_eq!(now(fixture.target.evidence()).unwrap().durability, Durability::Data);
+    assert_eq!(now(fixture.target.reported_settings()).unwrap().durability, Durability::Data);
     server.query("SET GLOBAL innodb_flush_log_at_trx_commit=0");
-    assert_eq!(now(fixture.target.evidence()).unwrap().durability, Durability::None);
+    assert_eq!(now(fixture.target.reported_settings()).unwrap().durability, Durability::None);
 }
 
 #[test]
 fn a_binary_log_that_is_not_synced_is_not_durable() {
     let server = Server::start(&["--log-bin=binlog", "--server-id=1"]);
     let target = AnyTarget::open(&server.by_socket("")).unwrap();
-    let what = now(target.meet()).unwrap_err().what;
+    let what = now(target.preflight()).unwrap_err().what;
     assert!(what.contains("SET GLOBAL sync_binlog=1"), "{what}");
     server.query("SET GLOBAL sync_binlog=1");
     let fixture = AccountFixture::on(&server, "").filled();
-    let evidence = now(fixture.target.evidence()).unwrap();
-    assert_eq!(evidence.durability, Durability::Data);
-    assert!(evidence.durability_evidence.contains("sync_binlog=1"));
+    let reported = now(fixture.target.reported_settings()).unwrap();
+    assert_eq!(reported.durability, Durability::Data);
+    assert!(reported.durability_evidence.contains("sync_binlog=1"));
     commits_are_counted(&fixture, "Binlog_commits");
 }
 
@@ -60,13 +60,13 @@ fn isolation_is_read_back_from_the_session() {
         ("serializable", Isolation::Serializable, "SERIALIZABLE"),
     ] {
         let fixture = AccountFixture::on(server, &format!("isolation={word}"));
-        let evidence = now(fixture.target.evidence()).unwrap();
-        assert_eq!(evidence.isolation, isolation);
-        let read_back = &evidence.settings[0];
+        let reported = now(fixture.target.reported_settings()).unwrap();
+        assert_eq!(reported.isolation, isolation);
+        let read_back = &reported.settings[0];
         assert_eq!(read_back.value, expected);
-        assert!(read_back.said_by.starts_with("SELECT @@session."));
-        assert_eq!((fixture.target.name().as_str(), &*evidence.product), ("mariadb", "MariaDB"));
-        assert!(evidence.version.contains("MariaDB"), "{}", evidence.version);
+        assert!(read_back.source.starts_with("SELECT @@session."));
+        assert_eq!((fixture.target.name().as_str(), &*reported.product), ("mariadb", "MariaDB"));
+        assert!(reported.version.contains("MariaDB"), "{}", reported.version);
     }
 }
 
@@ -76,10 +76,10 @@ fn the_log_and_the_process_are_those_of_the_server() {
     for url in [server.by_socket("live=yes"), server.by_tcp("live=yes")] {
         let target = AnyTarget::open(&url).unwrap();
         assert_eq!(target.process(), StoreProcess::REMOTE, "the server was not contacted");
-        now(target.meet()).unwrap();
+        now(target.preflight()).unwrap();
         assert_eq!(target.process(), StoreProcess::Other(server.pid()), "{url}");
         let data = server.data().canonicalize().unwrap();
-        assert_eq!(target.log_place(), LogLocation::Directory(data));
+        assert_eq!(target.log_location(), LogLocation::Directory(data));
         let round_trip = now(target.round_trip_ns()).unwrap().expect("a server");
         assert!((500..1_000_000_000).contains(&round_trip), "{round_trip}");
     }

@@ -1,4 +1,4 @@
-//! A server with tables and sessions of others: the target changes nothing of theirs and leaves nothing
+//! A server with tables and sessions of other programs: the target changes none of them and leaves nothing
 //! of its own.
 
 use crate::account_fixture::{AccountFixture, now, plan};
@@ -6,7 +6,7 @@ use crate::server::Server;
 use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::Duration;
-use syncline_contract::conformance::refuses_foreign;
+use syncline_contract::conformance::refuses_unmanaged;
 use syncline_contract::{FailureKind, Kind, Table, Target};
 use syncline_stores::AnyTarget;
 use syncline_stores::server::MARK;
@@ -54,7 +54,7 @@ fn an_unmanaged_database_with_a_managed_name_is_refused_and_stays() {
     let server = Server::start(&[]);
     server.query("CREATE DATABASE syncline_theirs; CREATE TABLE syncline_theirs.t (i INT)");
     let target = open(&server, "schema=theirs&live=yes");
-    let findings = refuses_foreign(&target);
+    let findings = refuses_unmanaged(&target);
     assert!(findings.is_empty(), "{findings:?}");
     let refused = now(target.reopen(&plan(true))).unwrap_err();
     assert!(refused.what.contains("not made by syncline"), "{refused}");
@@ -64,15 +64,15 @@ fn an_unmanaged_database_with_a_managed_name_is_refused_and_stays() {
 #[test]
 fn other_active_sessions_are_refused_unless_allowed() {
     let server = Server::start(&[]);
-    now(open(&server, "").meet()).expect("there are no other sessions");
+    now(open(&server, "").preflight()).expect("there are no other sessions");
     let other_session = OtherSession::on(&server);
-    let refused = now(open(&server, "").meet()).unwrap_err();
+    let refused = now(open(&server, "").preflight()).unwrap_err();
     assert!(
         refused.what.contains("others work on this server") && refused.what.contains("live=yes"),
         "{refused}"
     );
     assert_eq!(server.query("SHOW DATABASES LIKE 'syncline%'"), "");
-    now(open(&server, "live=yes").meet()).expect("other sessions are allowed");
+    now(open(&server, "live=yes").preflight()).expect("other sessions are allowed");
     // Observations are never refused.
     now(open(&server, "").observe()).expect("a look");
     drop(other_session);
@@ -83,7 +83,7 @@ fn clients_are_capped_by_free_connections() {
     let server = Server::start(&["--max-connections=20"]);
     let target = open(&server, "");
     assert_eq!(target.capabilities().clients_max, None, "the server was not contacted");
-    now(target.meet()).unwrap();
+    now(target.preflight()).unwrap();
     let room = target.capabilities().clients_max.expect("the server reported it");
     assert!((10..20).contains(&room), "{room}");
 }
@@ -173,25 +173,25 @@ fn a_dry_run_lists_the_statements_and_changes_nothing() {
     let server = Server::shared();
     let target = open(server, "schema=dry&live=yes&lock_wait_s=3");
     let before = server.query("SHOW DATABASES");
-    let intent = target.intent(&plan(true), 8).unwrap();
+    let dry_run = target.dry_run(&plan(true), 8).unwrap();
     assert_eq!(server.query("SHOW DATABASES"), before);
-    let makes = intent.makes.join("\n");
+    let makes = dry_run.makes.join("\n");
     assert!(makes.contains("CREATE DATABASE `syncline_dry`"), "{makes}");
     let count = makes.matches("CREATE TABLE `accounts`").count();
     assert_eq!(count, 1, "{makes}");
-    assert_eq!(intent.operations.len(), 4);
-    assert_eq!(intent.operations[1].statements.len(), 1);
-    assert!(intent.settings.iter().any(|text| text.contains("innodb_lock_wait_timeout=3")));
+    assert_eq!(dry_run.operations.len(), 4);
+    assert_eq!(dry_run.operations[1].statements.len(), 1);
+    assert!(dry_run.settings.iter().any(|text| text.contains("innodb_lock_wait_timeout=3")));
     // The version is not known yet, which is noted where it matters; afterwards it is known.
     assert!(makes.contains("utf8mb4_nopad_bin") && makes.contains("utf8mb4_0900_bin"), "{makes}");
     let depends =
         |settings: &[String]| settings.iter().any(|text| text.starts_with("-- by version"));
-    assert!(depends(&intent.settings), "{:?}", intent.settings);
-    now(target.meet()).unwrap();
-    let dry_run = target.intent(&plan(true), 8).unwrap();
+    assert!(depends(&dry_run.settings), "{:?}", dry_run.settings);
+    now(target.preflight()).unwrap();
+    let dry_run = target.dry_run(&plan(true), 8).unwrap();
     assert!(!depends(&dry_run.settings) && !depends(&dry_run.makes), "{dry_run:?}");
-    assert_eq!(intent.connections, Some(9));
-    assert_eq!(intent.removes, ["DROP DATABASE `syncline_dry`"]);
+    assert_eq!(dry_run.connections, Some(9));
+    assert_eq!(dry_run.removes, ["DROP DATABASE `syncline_dry`"]);
 }
 
 // B.F9
@@ -206,7 +206,7 @@ fn separate_directories_of_binary_and_undo_logs_are_reported() {
         "--sync-binlog=1",
     ]);
     let target = AnyTarget::open(&server.by_tcp("live=yes")).unwrap();
-    now(target.meet()).unwrap();
+    now(target.preflight()).unwrap();
     let place = syncline_contract::LogLocation::Directory(elsewhere.path().canonicalize().unwrap());
-    assert!(target.further_places().contains(&place), "{:?}", target.further_places());
+    assert!(target.other_locations().contains(&place), "{:?}", target.other_locations());
 }

@@ -133,13 +133,13 @@ async fn transactions(session: &mut AnySession, id: i64) -> Result<(), Stop> {
     session.begin(AccessPattern::Single);
     session.send(ADD, &change)?;
     session.commit().await?;
-    for shape in [AccessPattern::ReadOnly, AccessPattern::Several] {
-        session.begin(shape);
+    for pattern in [AccessPattern::ReadOnly, AccessPattern::Several] {
+        session.begin(pattern);
         session.send(LOCKED, &key)?;
         session.send(LOCKED, &key)?;
         session.receive().await?;
         session.receive().await?;
-        if shape == AccessPattern::Several {
+        if pattern == AccessPattern::Several {
             session.send(ADD, &change)?;
             session.send(ADD, &change)?;
         }
@@ -156,12 +156,12 @@ fn a_pipeline_takes_two_round_trips_and_a_single_write_one() {
         let url = format!("mysql://root@127.0.0.1:{}?tls=disable&live=yes", relay.port);
         let fixture = AccountFixture::at(&url, plan(pipeline)).filled();
         let mut session = fixture.session();
-        let mut turns = |shape, writes: i64| {
+        let mut turns = |pattern, writes: i64| {
             fixture.run(async {
                 // The first transaction sets `autocommit`.
                 for measured in [false, true] {
                     let before = relay.turns();
-                    session.begin(shape);
+                    session.begin(pattern);
                     for id in 1..=writes {
                         send(&mut session, ADD, &[id, 1]).unwrap();
                     }

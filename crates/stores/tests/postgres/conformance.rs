@@ -2,7 +2,7 @@
 
 use crate::server::Server;
 use syncline_contract::Durability;
-use syncline_contract::conformance::{conforms, refuses_foreign};
+use syncline_contract::conformance::{conforms, refuses_unmanaged};
 use syncline_stores::AnyTarget;
 
 /// The number of cases for a target with all capabilities.
@@ -31,6 +31,6 @@ fn an_unmanaged_schema_with_a_managed_name_is_refused_and_left_unchanged() {
     let server = Server::start(Durability::Os);
     server.run("CREATE SCHEMA syncline_theirs");
     let target = server.target("schema=theirs");
-    assert_eq!(refuses_foreign(&target).len(), 0);
+    assert_eq!(refuses_unmanaged(&target).len(), 0);
     assert_eq!(server.schemas(), ["syncline_theirs"]);
 }

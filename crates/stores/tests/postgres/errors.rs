@@ -1,4 +1,5 @@
-//! Effects of others and of the server on a transaction: conflicts by cause, lost connections, refused
+//! Effects of other sessions and of the server on a transaction: conflicts by cause, lost connections,
+//! refused
 //! statements, dropped clients.
 
 use crate::server::{Numbers, Server};
@@ -25,12 +26,12 @@ impl Fixture {
         let target = server.target(options);
         block_on(&(), target.create(&numbers.plan)).unwrap();
         let worker = target.worker().unwrap();
-        let ground = Fixture { server, numbers, target, worker };
-        block_on(&ground.worker, async {
-            let mut session = ground.session().await;
-            ground.numbers.fill(&mut session).await.unwrap();
+        let fixture = Fixture { server, numbers, target, worker };
+        block_on(&fixture.worker, async {
+            let mut session = fixture.session().await;
+            fixture.numbers.fill(&mut session).await.unwrap();
         });
-        ground
+        fixture
     }
 
     async fn session(&self) -> AnySession {
@@ -52,10 +53,10 @@ fn add(numbers: &Numbers, session: &mut AnySession, id: i64) -> Result<(), Stop>
 
 #[test]
 fn two_writers_of_one_row_conflict_by_serialization() {
-    let ground = Fixture::new("isolation=repeatable_read", true);
-    let numbers = &ground.numbers;
-    block_on(&ground.worker, async {
-        let (mut one, mut other) = (ground.session().await, ground.session().await);
+    let fixture = Fixture::new("isolation=repeatable_read", true);
+    let numbers = &fixture.numbers;
+    block_on(&fixture.worker, async {
+        let (mut one, mut other) = (fixture.session().await, fixture.session().await);
         one.begin(AccessPattern::Several);
         assert_eq!(read(numbers, &mut one, 1).await.unwrap(), 0);
         other.begin(AccessPattern::Several);
@@ -74,10 +75,10 @@ fn two_writers_of_one_row_conflict_by_serialization() {
 #[test]
 fn a_lock_timeout_is_a_conflict() {
     for pipeline in [true, false] {
-        let ground = Fixture::new("lock_timeout_ms=20", pipeline);
-        let numbers = &ground.numbers;
-        block_on(&ground.worker, async {
-            let (mut one, mut other) = (ground.session().await, ground.session().await);
+        let fixture = Fixture::new("lock_timeout_ms=20", pipeline);
+        let numbers = &fixture.numbers;
+        block_on(&fixture.worker, async {
+            let (mut one, mut other) = (fixture.session().await, fixture.session().await);
             one.begin(AccessPattern::Several);
             let mut asked = RequestTracker::new(false);
             let mut tx = Transaction::new(&mut one, &mut asked);
@@ -98,13 +99,13 @@ fn a_lock_timeout_is_a_conflict() {
 #[test]
 fn a_connection_that_the_server_ends_is_lost_and_a_new_one_works() {
     for pipeline in [true, false] {
-        let ground = Fixture::new("", pipeline);
-        let numbers = &ground.numbers;
-        block_on(&ground.worker, async {
-            let mut session = ground.session().await;
+        let fixture = Fixture::new("", pipeline);
+        let numbers = &fixture.numbers;
+        block_on(&fixture.worker, async {
+            let mut session = fixture.session().await;
             session.begin(AccessPattern::Several);
             assert_eq!(read(numbers, &mut session, 1).await.unwrap(), 0);
-            ground.server.run(
+            fixture.server.run(
                 "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE backend_type = \
                  'client backend' AND pid <> pg_backend_pid()",
             );
@@ -120,7 +121,7 @@ fn a_connection_that_the_server_ends_is_lost_and_a_new_one_works() {
             assert!(
                 matches!(stop, Stop::Failed(failure) if failure.kind == FailureKind::Connection)
             );
-            let mut again = ground.session().await;
+            let mut again = fixture.session().await;
             again.begin(AccessPattern::Single);
             assert_eq!(read(numbers, &mut again, 1).await.unwrap(), 0);
             again.commit().await.unwrap();
@@ -131,12 +132,12 @@ fn a_connection_that_the_server_ends_is_lost_and_a_new_one_works() {
 #[test]
 fn a_write_that_changes_no_row_stops_the_run_and_names_its_operation() {
     for pipeline in [true, false] {
-        let ground = Fixture::new("", pipeline);
-        block_on(&ground.worker, async {
-            let mut session = ground.session().await;
-            for shape in [AccessPattern::Single, AccessPattern::Several] {
-                session.begin(shape);
-                add(&ground.numbers, &mut session, 4_711).unwrap();
+        let fixture = Fixture::new("", pipeline);
+        block_on(&fixture.worker, async {
+            let mut session = fixture.session().await;
+            for pattern in [AccessPattern::Single, AccessPattern::Several] {
+                session.begin(pattern);
+                add(&fixture.numbers, &mut session, 4_711).unwrap();
                 let stop = session.commit().await.unwrap_err();
                 let Stop::Failed(failure) = stop else {
                     panic!("{stop:?}");
@@ -227,9 +228,9 @@ fn a_users_statement_may_be_prepared_late_and_returns_its_columns() {
 // B.Smaller
 #[test]
 fn the_servers_reason_for_ending_an_idle_transaction_is_kept() {
-    let ground = Fixture::new("live=yes", true);
-    let numbers = &ground.numbers;
-    let server = &ground.server;
+    let fixture = Fixture::new("live=yes", true);
+    let numbers = &fixture.numbers;
+    let server = &fixture.server;
     server.run("ALTER ROLE postgres SET idle_in_transaction_session_timeout = '20ms'");
     // By TCP and by the socket, whose connections end differently.
     for number in [0, 1] {

@@ -50,16 +50,16 @@ fn at_port(server: &Server, port: u16) -> String {
 fn a_port_forwarder_is_not_mistaken_for_the_server() {
     let server = Server::start(Durability::Data);
     let direct = AnyTarget::open(&server.url(0, "")).unwrap();
-    block_on(&(), direct.meet()).unwrap();
+    block_on(&(), direct.preflight()).unwrap();
     assert!(matches!(direct.process(), StoreProcess::Other(_)));
     let url = at_port(&server, forward_to(server.port()));
     let forwarded = AnyTarget::open(&url).unwrap();
-    block_on(&(), forwarded.meet()).unwrap();
+    block_on(&(), forwarded.preflight()).unwrap();
     let StoreProcess::Unknown(why) = forwarded.process() else {
         panic!("mistaken for the server: {:?}", forwarded.process());
     };
     assert!(why.contains("a forwarder"), "{why}");
-    assert!(matches!(forwarded.log_place(), LogLocation::Nowhere(_)));
+    assert!(matches!(forwarded.log_location(), LogLocation::Nowhere(_)));
 }
 
 /// The answer that psql, as an application, gets.
@@ -82,7 +82,7 @@ fn commits_that_would_wait_for_a_standby_for_ever_are_refused() {
     while psql(&url, "SHOW synchronous_standby_names") != "standby1" {
         std::thread::yield_now();
     }
-    let refused = block_on(&(), server.target("").meet()).unwrap_err();
+    let refused = block_on(&(), server.target("").preflight()).unwrap_err();
     assert!(
         refused.what.contains("no synchronous standby") && refused.what.contains("standby1"),
         "{refused}"
@@ -90,7 +90,7 @@ fn commits_that_would_wait_for_a_standby_for_ever_are_refused() {
     let local =
         "SET synchronous_commit = local; ALTER ROLE postgres SET synchronous_commit = local";
     psql(&url, local);
-    block_on(&(), server.target("").meet()).unwrap();
+    block_on(&(), server.target("").preflight()).unwrap();
 }
 
 /// The server over its socket, for libpq.
@@ -104,14 +104,14 @@ fn direct(server: &Server) -> String {
 fn a_read_only_server_is_detected_before_anything_is_created() {
     let server = Server::start(Durability::Data);
     let target = server.target("");
-    block_on(&(), target.meet()).unwrap();
-    assert_eq!(target.takes_no_writes(), None);
+    block_on(&(), target.preflight()).unwrap();
+    assert_eq!(target.read_only_reason(), None);
     let read_only = "ALTER ROLE postgres SET default_transaction_read_only = on";
     psql(&direct(&server), read_only);
     // The session of psql was present a moment ago.
     let target = server.target("live=yes");
-    block_on(&(), target.meet()).unwrap();
-    let why = target.takes_no_writes().unwrap();
+    block_on(&(), target.preflight()).unwrap();
+    let why = target.read_only_reason().unwrap();
     assert!(why.contains("default_transaction_read_only=on"), "{why}");
 }
 
@@ -125,7 +125,7 @@ fn a_commit_that_waits_for_a_lost_standby_is_reported_and_does_not_block_the_rem
     let table = Table::new("kept").column("id", Kind::Int).key(&["id"]);
     let table = plan.table(table);
     let _insert: syncline_contract::Write<(syncline_contract::Int,)> = plan.insert("insert", table);
-    block_on(&(), target.meet()).unwrap();
+    block_on(&(), target.preflight()).unwrap();
     block_on(&(), target.create(&plan)).unwrap();
     let worker = target.worker().unwrap();
     let mut session = block_on(&worker, target.connect(&plan, &worker)).unwrap();
@@ -163,7 +163,7 @@ fn the_connection_limit_of_a_role_caps_the_clients_and_is_named() {
     let few =
         format!("postgres://few:pw@127.0.0.1:{}/postgres?live=yes&durability=os", server.port());
     let target = AnyTarget::open(&few).unwrap();
-    block_on(&(), target.meet()).unwrap();
+    block_on(&(), target.preflight()).unwrap();
     assert_eq!(target.capabilities().clients_max, Some(2));
     let why = target.clients_max_reason().unwrap();
     assert!(
@@ -185,8 +185,8 @@ fn tablespaces_that_a_run_may_write_to_are_reported() {
     psql(&url, &made);
     let places = |server: &Server| {
         let target = server.target("live=yes");
-        block_on(&(), target.meet()).unwrap();
-        target.further_places()
+        block_on(&(), target.preflight()).unwrap();
+        target.other_locations()
     };
     assert_eq!(places(&server), [], "our tables are not stored there");
     psql(&url, "ALTER ROLE postgres SET default_tablespace = elsewhere");
@@ -214,7 +214,7 @@ fn a_port_of_another_product_is_reported() {
             client.write_all(answer).unwrap();
         });
         let target = AnyTarget::open(&format!("postgres://u@127.0.0.1:{port}/d")).unwrap();
-        let failure = block_on(&(), target.meet()).unwrap_err();
+        let failure = block_on(&(), target.preflight()).unwrap_err();
         assert!(failure.what.contains(words), "{words}: {failure}");
         speaks.join().unwrap();
     }

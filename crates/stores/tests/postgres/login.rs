@@ -48,7 +48,7 @@ fn url(server: &Server, login: &str, options: &str) -> String {
 
 fn connects(url: &str) -> Result<(), String> {
     let target = AnyTarget::open(url).map_err(|error| error.to_string())?;
-    block_on(&(), target.meet()).map_err(|failure| {
+    block_on(&(), target.preflight()).map_err(|failure| {
         assert!(!failure.what.contains(SECRET), "{failure}");
         failure.what
     })
@@ -100,7 +100,7 @@ fn passwords_are_sent_as_required_and_never_in_clear_by_accident() {
 fn a_server_that_does_not_encrypt_is_refused_if_encryption_is_required() {
     let server = Server::start(Durability::Os);
     let target = AnyTarget::open(&server.url(0, "tls=require")).unwrap();
-    let refused = block_on(&(), target.meet()).unwrap_err();
+    let refused = block_on(&(), target.preflight()).unwrap_err();
     assert_eq!(refused.kind, FailureKind::Limit);
     assert!(refused.what.contains("does not encrypt"), "{refused}");
 }

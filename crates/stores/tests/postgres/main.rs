@@ -1,5 +1,12 @@
 //! PostgreSQL as a target, on private servers of their own: if a server cannot be started, these tests
 //! fail.
+//!
+//! | file | what it holds |
+//! |---|---|
+//! | `conformance.rs`, `server.rs`, `workloads.rs` | the contract's suite; a server for tests; workloads in miniature |
+//! | `errors.rs`, `conflicts.rs`, `dropped_clients.rs`, `allocations.rs` | errors by cause; conflicts; clients that are dropped; no allocation in the steady state |
+//! | `login.rs`, `reported_settings.rs`, `forwarder_and_standby.rs` | log-in and encryption; reported settings; forwarders and standbys |
+//! | `shared_server.rs`, `other_roles.rs` | a server that others use; its other roles |
 
 #![allow(clippy::unwrap_used, reason = "a failed unwrap fails the test")]
 

@@ -48,10 +48,10 @@ fn functions_of_others_are_never_called() {
         ));
     }
     let keep = target(&server, "postgres");
-    block_on(&(), keep.meet()).unwrap();
+    block_on(&(), keep.preflight()).unwrap();
     block_on(&(), keep.create(&plan)).unwrap();
     assert!(block_on(&(), keep.reopen(&plan)).unwrap());
-    block_on(&(), keep.evidence()).unwrap();
+    block_on(&(), keep.reported_settings()).unwrap();
     block_on(&(), keep.counters()).unwrap();
     // The observing session stays connected until it is dropped.
     let observes = target(&server, "postgres");
@@ -82,7 +82,7 @@ fn a_schema_of_another_role_is_neither_reused_nor_cleaned() {
     assert_eq!(server.schemas(), ["syncline_keep"]);
     assert_eq!(block_on(&(), eve.clean()).unwrap(), ["schema syncline_keep"]);
     assert_eq!(server.schemas(), Vec::<String>::new());
-    // In one of our own schemas, objects of others could act with our rights too.
+    // In one of our own schemas, other roles' objects could act with our rights too.
     block_on(&(), admin.create(&plan)).unwrap();
     server.run("GRANT CREATE, USAGE ON SCHEMA syncline_keep TO eve");
     server.run("CREATE FUNCTION syncline_keep.mine() RETURNS int LANGUAGE sql AS 'SELECT 1'");

@@ -26,18 +26,18 @@ fn each_durability_is_read_back_or_refused_before_anything_is_touched() {
         let url =
             format!("postgres://postgres:{password}@127.0.0.1:{port}/postgres?durability={asked}");
         let target = AnyTarget::open(&url).unwrap();
-        let preflight = block_on(&(), target.meet());
+        let preflight = block_on(&(), target.preflight());
         match good {
             Ok(words) => {
                 preflight.unwrap();
                 block_on(&(), target.create(&plan)).unwrap();
-                let evidence = block_on(&(), target.evidence()).unwrap();
-                assert_eq!(evidence.durability.word(), asked);
-                assert!(evidence.durability_evidence.contains(words), "{evidence:?}");
-                assert!(evidence.version.starts_with("PostgreSQL"), "{evidence:?}");
+                let reported = block_on(&(), target.reported_settings()).unwrap();
+                assert_eq!(reported.durability.word(), asked);
+                assert!(reported.durability_evidence.contains(words), "{reported:?}");
+                assert!(reported.version.starts_with("PostgreSQL"), "{reported:?}");
                 let names = ["fsync", "full_page_writes", "wal_level", "synchronous_standby_names"];
                 for name in names {
-                    assert!(evidence.settings.iter().any(|setting| setting.name == name), "{name}");
+                    assert!(reported.settings.iter().any(|setting| setting.name == name), "{name}");
                 }
                 block_on(&(), target.remove()).unwrap();
             }
@@ -55,9 +55,9 @@ fn its_log_and_its_process_are_found() {
     let server = Server::start(Durability::Data);
     for way in [0, 1] {
         let target = AnyTarget::open(&server.url(way, "")).unwrap();
-        block_on(&(), target.meet()).unwrap();
+        block_on(&(), target.preflight()).unwrap();
         let wal = server.data().join("pg_wal").canonicalize().unwrap();
-        assert_eq!(target.log_place(), LogLocation::Directory(wal));
+        assert_eq!(target.log_location(), LogLocation::Directory(wal));
         assert_eq!(target.process(), StoreProcess::Other(server.0.private.pid()));
     }
 }
@@ -72,7 +72,7 @@ fn its_counters_and_an_observation_count_the_work() {
     let server = Server::start(Durability::Data);
     let numbers = Numbers::new();
     let target = server.target("");
-    block_on(&(), target.meet()).unwrap();
+    block_on(&(), target.preflight()).unwrap();
     block_on(&(), target.create(&numbers.plan)).unwrap();
     let before = block_on(&(), target.counters()).unwrap();
     let looked = block_on(&(), target.observe()).unwrap();

@@ -28,20 +28,20 @@ fn other_session(server: &Server) -> Child {
 #[test]
 fn a_run_is_refused_while_others_are_active_unless_allowed() {
     let server = Server::start(Durability::Os);
-    block_on(&(), server.target("").meet()).unwrap();
+    block_on(&(), server.target("").preflight()).unwrap();
     let mut child = other_session(&server);
-    let refused = block_on(&(), server.target("").meet()).unwrap_err();
+    let refused = block_on(&(), server.target("").preflight()).unwrap_err();
     assert!(
         refused.what.contains("1 other session active on") && refused.what.contains("--live"),
         "{refused}"
     );
     assert_eq!(refused.kind, FailureKind::Limit);
     let live = server.target("live=yes");
-    block_on(&(), live.meet()).unwrap();
+    block_on(&(), live.preflight()).unwrap();
     // 300 connections: 3 are reserved for superusers, one is used by psql, one by the query; those of
     // earlier queries end soon.
     while live.capabilities().clients_max != Some(300 - 3 - 1 - 1) {
-        block_on(&(), live.meet()).unwrap();
+        block_on(&(), live.preflight()).unwrap();
     }
     child.kill().unwrap();
     child.wait().unwrap();
@@ -77,12 +77,12 @@ fn only_the_statements_of_the_dry_run_are_executed() {
     let server = Server::start(Durability::Os);
     let numbers = Numbers::new();
     let target = server.target("schema=said");
-    let intent = target.intent(&numbers.plan, 4).unwrap();
+    let dry_run = target.dry_run(&numbers.plan, 4).unwrap();
     assert_eq!(server.schemas(), [""; 0], "a dry run changes nothing");
-    assert_eq!(intent.connections, Some(5));
-    assert_eq!(intent.operations.len(), numbers.plan.operations().len());
-    assert!(intent.makes[0].contains("CREATE SCHEMA \"syncline_said\""));
-    let makes = intent.makes.join("\n");
+    assert_eq!(dry_run.connections, Some(5));
+    assert_eq!(dry_run.operations.len(), numbers.plan.operations().len());
+    assert!(dry_run.makes[0].contains("CREATE SCHEMA \"syncline_said\""));
+    let makes = dry_run.makes.join("\n");
     assert_eq!(makes.matches("CREATE TABLE").count(), 1, "stated once: {makes}");
     block_on(&(), target.create(&numbers.plan)).unwrap();
     let made = server.run(

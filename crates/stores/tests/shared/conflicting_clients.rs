@@ -98,7 +98,7 @@ impl Client for ConflictingClient {
         0
     }
 
-    fn shape(&self, _kind: usize) -> AccessPattern {
+    fn access_pattern(&self, _kind: usize) -> AccessPattern {
         AccessPattern::Several
     }
 
@@ -110,32 +110,32 @@ impl Client for ConflictingClient {
         let meets = std::mem::take(&mut self.fresh);
         if meets {
             // Neither takes a lock of the next pair while the other still retries this one.
-            self.ready.meet();
+            self.ready.preflight();
         }
         let (own, other) = (self.number, 1 - self.number);
         match self.way {
             Way::Cross => {
                 transaction.read(&self.lock, (own,)).await?;
                 if meets {
-                    self.begun.meet();
+                    self.begun.preflight();
                 }
                 transaction.write(&self.add, (other, 1))
             }
             Way::Hold if self.number == 0 => {
                 transaction.read(&self.lock, (0,)).await?;
                 if meets {
-                    self.begun.meet();
-                    self.refused.meet();
+                    self.begun.preflight();
+                    self.refused.preflight();
                 }
                 transaction.write(&self.add, (0, 1))
             }
             Way::Hold => {
                 if meets {
-                    self.begun.meet();
+                    self.begun.preflight();
                 }
                 let locked = transaction.read(&self.lock, (0,)).await.map(drop);
                 if meets {
-                    self.refused.meet();
+                    self.refused.preflight();
                 }
                 locked?;
                 transaction.write(&self.add, (0, 1))
@@ -233,7 +233,7 @@ struct Rendezvous {
 }
 
 impl Rendezvous {
-    fn meet(&self) {
+    fn preflight(&self) {
         let mut arrived = self.arrived.lock().expect("no thread panics while holding it");
         *arrived += 1;
         self.changed.notify_all();

@@ -7,7 +7,7 @@ use super::finding::{FORMAT, Finding, Verdict};
 use super::judgement::Expected;
 use super::slot_sequence::SlotSequence;
 use super::test_files::{TestDirectory, failed};
-use super::witness_client::{Promised, WitnessClient};
+use super::witness_client::{LastPromises, WitnessClient};
 use crate::error::{Error, Result};
 use std::path::PathBuf;
 use syncline_vfs::{AlignedBuffer, Disk, File};
@@ -56,7 +56,7 @@ pub fn check<D: Disk>(
 }
 
 /// Validates the witness's answer: it comes from another machine and sizes allocations.
-fn expected(promised: Promised) -> Result<Expected> {
+fn expected(promised: LastPromises) -> Result<Expected> {
     let begin = &promised.begin;
     let possible = (BLOCK_BYTES_MIN..=BLOCK_BYTES_MAX).contains(&begin.block_bytes)
         && promised.count < u64::MAX;

@@ -126,7 +126,7 @@ impl Finding {
              first: {}",
             last.kind.words(),
             last.bad(),
-            last.looked,
+            last.inspected,
             self.method,
             classes.join(", "),
             last.example.as_deref().unwrap_or("no example")

@@ -48,7 +48,8 @@ pub struct Judgement {
     /// Number of promised blocks.
     pub promised: u64,
     /// Blocks checked: those promised or certainly synced that no later block replaced.
-    pub looked: u64,
+    #[serde(rename = "looked")]
+    pub inspected: u64,
     /// Bad blocks by class.
     pub bad: BTreeMap<Class, u64>,
     /// Bad blocks that are older than the newest block in the file: the device reordered writes.
@@ -100,7 +101,7 @@ impl Expected {
         let mut judgement = Judgement {
             kind,
             promised: self.promised,
-            looked: 0,
+            inspected: 0,
             bad: BTreeMap::new(),
             reordered: 0,
             controls: 0,
@@ -112,7 +113,7 @@ impl Expected {
             let in_flight = self.walk.slot(last + 1);
             for (slot, sequence) in self.slots(last) {
                 let found = blocks[slot as usize];
-                judgement.looked += 1;
+                judgement.inspected += 1;
                 let is_torn_in_flight = slot == in_flight && found == BlockState::Torn;
                 let bad = self.bad(slot, sequence, found);
                 let bad = bad.filter(|_| !is_torn_in_flight);
@@ -268,7 +269,7 @@ mod tests {
                 let mut blocks = file(0..promised + ahead, Role::Tested);
                 let right = judged(promised, &blocks);
                 assert_eq!(right.bad(), 0, "{promised} {ahead}: {right:?}");
-                assert_eq!(right.looked, 8.min(promised + ahead));
+                assert_eq!(right.inspected, 8.min(promised + ahead));
                 blocks[walk.slot(promised + ahead) as usize] = BlockState::Torn;
                 let torn = judged(promised, &blocks);
                 assert_eq!(torn.bad(), 0, "{promised} {ahead}: {torn:?}");

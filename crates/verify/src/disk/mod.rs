@@ -38,6 +38,7 @@
 //! | `ledger.rs`, `witness.rs` | the witness's files; the witness |
 //! | `check.rs`, `judgement.rs`, `cut_kind.rs` | reads the blocks, judges them, derives the kind of cut |
 //! | `finding.rs`, `sentences.rs` | the record and the verdict; both as text |
+//! | `tests/` | tests with disks that lose data |
 
 mod block;
 mod check;
@@ -62,4 +63,4 @@ pub use finding::{Cuts, FORMAT, Finding, Verdict};
 pub use judgement::{Class, Judgement};
 pub use witness::Witness;
 pub use witness_client::WitnessClient;
-pub use writer::{Limit, Method, Plan, Written, write};
+pub use writer::{Limit, Method, Plan, WriteResult, write};

@@ -96,7 +96,7 @@ pub(super) enum Reply {
         end: End,
     },
     /// One of the run's latest promises.
-    Promised(u64, u32),
+    LastPromises(u64, u32),
     /// The end of the promises.
     Done,
     /// All judged runs by the same method, by kind of cut.

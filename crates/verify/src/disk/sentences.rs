@@ -38,7 +38,7 @@ impl Finding {
             self.block_bytes,
             self.method,
             last.promised,
-            last.looked,
+            last.inspected,
             last.kind.words()
         )
     }

@@ -253,7 +253,7 @@ impl<D: Disk> Connection<'_, D> {
                     "{} was checked: {} of {} blocks bad, after {article}{}",
                     ledger.run(asked).begin.subject,
                     judgement.bad(),
-                    judgement.looked,
+                    judgement.inspected,
                     judgement.kind.words()
                 );
                 ledger.judged(asked, judgement)?;
@@ -303,7 +303,7 @@ impl<D: Disk> Connection<'_, D> {
         self.asked = Some(number);
         let mut lines = line(&reply)?;
         for (sequence, checksum) in promises {
-            lines.extend(line(&Reply::Promised(sequence, checksum))?);
+            lines.extend(line(&Reply::LastPromises(sequence, checksum))?);
         }
         lines.extend(line(&Reply::Done)?);
         self.write(&lines)

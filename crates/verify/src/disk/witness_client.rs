@@ -93,7 +93,7 @@ fn is_time_out(error: &io::Error) -> bool {
 
 /// The promises of a subject's last run.
 #[derive(Debug)]
-pub(super) struct Promised {
+pub(super) struct LastPromises {
     pub(super) begin: Begin,
     pub(super) count: u64,
     pub(super) end: super::cut_kind::End,
@@ -179,7 +179,7 @@ impl WitnessClient {
         Ok(())
     }
 
-    pub(super) fn ask(&mut self, subject: &str) -> Result<Promised> {
+    pub(super) fn ask(&mut self, subject: &str) -> Result<LastPromises> {
         self.send(&Call::Ask(subject.to_owned()))?;
         let Reply::Run { begin, promised, end } = self.answer()? else {
             return Err(self.mismatch());
@@ -187,12 +187,12 @@ impl WitnessClient {
         let mut latest = Vec::new();
         loop {
             match self.answer()? {
-                Reply::Promised(sequence, checksum) => latest.push((sequence, checksum)),
+                Reply::LastPromises(sequence, checksum) => latest.push((sequence, checksum)),
                 Reply::Done => break,
                 _ => return Err(self.mismatch()),
             }
         }
-        Ok(Promised { begin, count: promised, end, latest })
+        Ok(LastPromises { begin, count: promised, end, latest })
     }
 
     pub(super) fn judged(&mut self, judgement: &Judgement) -> Result<Vec<Cuts>> {

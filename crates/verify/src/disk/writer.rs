@@ -94,7 +94,7 @@ pub struct Plan {
 
 /// The result of a writer that ended in an orderly way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Written {
+pub struct WriteResult {
     /// Blocks written, synced and promised.
     pub blocks: u64,
 }
@@ -108,7 +108,7 @@ pub fn write<D: Disk>(
     caller: &mut WitnessClient,
     stop: &AtomicBool,
     progress: &dyn Fn(u64),
-) -> Result<Written> {
+) -> Result<WriteResult> {
     let walk = plan.checked()?;
     let place = TestDirectory::in_directory(disk, &plan.subject.directory);
     place.must_be_free()?;
@@ -141,7 +141,7 @@ pub fn write<D: Disk>(
         }
     }
     caller.leave()?;
-    Ok(Written { blocks: sequence })
+    Ok(WriteResult { blocks: sequence })
 }
 
 impl Plan {

@@ -8,7 +8,7 @@ use std::fmt::Debug;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use syncline_contract::encoded;
-use syncline_launcher::Ending;
+use syncline_launcher::ShutdownMode;
 
 /// What a setting is expected to do in a power loss.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -39,7 +39,7 @@ pub trait Running: Debug + Send {
     fn url(&self) -> String;
 
     /// Ends every process of the store in the given way.
-    fn end(&mut self, _ending: Ending) -> Result<()> {
+    fn end(&mut self, _ending: ShutdownMode) -> Result<()> {
         Ok(())
     }
 

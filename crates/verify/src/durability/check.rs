@@ -8,7 +8,7 @@ use super::fault_injection::faults;
 use super::finding::{Control, FORMAT, Finding, Verdict};
 use super::live_fault::LiveFault;
 use super::outcome::Class;
-use super::power_cuts::{Drawn, cuts};
+use super::power_cuts::{LossSelection, cuts};
 use super::process_kills::kills;
 use super::replica::Replica;
 use super::test_store::{CLIENTS, TestStore};
@@ -240,7 +240,7 @@ impl Check<'_> {
         };
         let classify = self.test_store.adapter.classify();
         let (seed, tears) = (self.request.seed, self.request.tears);
-        trial.run(&cuts(&loaded.recording, classify, Drawn { images: count, seed, tears }))
+        trial.run(&cuts(&loaded.recording, classify, LossSelection { images: count, seed, tears }))
     }
 
     /// The load's duration: longer than the setting's window, otherwise a loss of everything would be within

@@ -60,7 +60,7 @@ fn prepare(url: &str, clients: i64, ballast: i64) -> Result<Answer, String> {
         work.begin(&mut session, clients).await.map_err(stopped)?;
         work.load(&mut session, ballast).await.map_err(stopped)?;
         drop(session);
-        let reported = target.evidence().await.map_err(words)?;
+        let reported = target.reported_settings().await.map_err(words)?;
         target.keep().await.map_err(words)?;
         Ok(Answer::Prepared(settings(reported)))
     })

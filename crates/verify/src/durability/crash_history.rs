@@ -12,12 +12,12 @@ use super::check::{Request, expected};
 use super::child_process::ChildProgram;
 use super::child_protocol::{Answer, Settings, Task};
 use super::live_fault::LiveFault;
-use super::power_cuts::{Drawn, cuts};
+use super::power_cuts::{LossSelection, cuts};
 use super::recovered_history::{RecoveredHistory, end_with, keys};
 use super::sentences::name;
 use super::test_store::{TestStore, ask, remove};
 use crate::error::{Result, doing};
-use crate::isolation::{Ending, elle};
+use crate::isolation::{TransactionStatus, elle};
 use crate::power::{Metadata, Replay};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
@@ -74,7 +74,7 @@ pub enum CrashHistoryVerdict {
 
 /// Crashes a private store during a load over lists, `request.images` times by power loss and `request.kills`
 /// times by process kill, and checks the histories that continue after the crashes.
-pub fn across(
+pub fn check_crash_histories(
     request: &Request,
     program: &ChildProgram,
     stop: &AtomicBool,
@@ -164,7 +164,8 @@ impl Crash<'_> {
         let (options, load) = (&*request.options, request.load);
         let loaded = self.test_store.load(prepared, options, "load", load, LiveFault::None)?;
         // Strict names only matter for durability, which `verify durability` tests.
-        let drawn = Drawn { images: 2 * request.images, seed: request.seed, tears: request.tears };
+        let drawn =
+            LossSelection { images: 2 * request.images, seed: request.seed, tears: request.tears };
         let recording = &loaded.recording;
         let mut cuts = cuts(recording, adapter.classify(), drawn);
         cuts.retain(|cut| !cut.strict);
@@ -197,14 +198,14 @@ impl Crash<'_> {
         let whole = text.iter().rposition(|byte| *byte == b'\n');
         let mut history = elle::read(&text[..whole.map_or(0, |end| end + 1)])?;
         results.crashes += 1;
-        results.committed += history.count(Ending::Committed) as u64;
-        results.unknown += history.count(Ending::Unknown) as u64;
+        results.committed += history.count(TransactionStatus::Committed) as u64;
+        results.unknown += history.count(TransactionStatus::Unknown) as u64;
         let keys = keys(&history);
         let mut helper = self.test_store.program.start()?;
         let (adapter, options) = (self.test_store.adapter, &self.request.options);
         let found =
             ask(adapter, &mut helper, directory, options, |url| Task::ReadLists { url, keys })?;
-        self.test_store.go_on()?;
+        self.test_store.check_not_stopped()?;
         let why = match found.answer {
             Ok(Answer::Lists(lists)) => {
                 end_with(&mut history, lists);

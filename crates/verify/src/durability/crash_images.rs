@@ -5,7 +5,7 @@ use super::failing_images::Case;
 use super::independent_trials::{IndependentTrials, Trials};
 use super::outcome::{Acknowledged, Class, Outcome};
 use super::power_cuts::Cut;
-use super::test_store::{Loaded, TestStore, inspect, recovery_workers, remove};
+use super::test_store::{LoadResult, TestStore, inspect, recovery_workers, remove};
 use crate::error::Result;
 use crate::power::{Class as PathClass, Image, Metadata, Replay, Step};
 use parking_lot::Mutex;
@@ -20,7 +20,7 @@ type Kept = Mutex<BTreeMap<Class, u64>>;
 
 /// The losses in one class of files, over all images.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Exercised {
+pub struct LossCounts {
     /// Images in which bytes of such files were lost.
     pub lost: u64,
     /// Images in which a write to such a file survived in part.
@@ -64,7 +64,7 @@ pub struct Images {
     #[serde(default)]
     pub reach_ms_max: u64,
     /// Losses by class of files.
-    pub exercised: BTreeMap<String, Exercised>,
+    pub exercised: BTreeMap<String, LossCounts>,
     /// Images in which directory operations were lost.
     pub names_lost: u64,
     /// The first outcome of each class except ok, in words.
@@ -187,7 +187,7 @@ fn is_kept(keep: Keep<'_>, kept: &Kept, class: Class) -> bool {
 pub(super) struct Trial<'t> {
     pub(super) test_store: &'t TestStore<'t>,
     pub(super) options: &'t str,
-    pub(super) loaded: &'t Loaded,
+    pub(super) loaded: &'t LoadResult,
     /// None keeps no image.
     pub(super) keep: Option<Keep<'t>>,
     /// Called after each image.
@@ -263,7 +263,7 @@ impl Trial<'_> {
             image.write_to(&directory)?;
             let recovered =
                 inspect(self.test_store.adapter, &mut helper, &directory, self.options)?;
-            self.test_store.go_on()?;
+            self.test_store.check_not_stopped()?;
             if matches!(recovered.answer, Err(ChildFailure::Hangs | ChildFailure::Ended(_))) {
                 helper = self.test_store.program.start()?;
             }

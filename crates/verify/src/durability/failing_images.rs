@@ -53,7 +53,7 @@ impl Case {
 }
 
 /// Reads the description of a kept image.
-pub fn kept(folder: &Path) -> Result<Case> {
+pub fn read_case(folder: &Path) -> Result<Case> {
     let file = folder.join("case.json");
     let text = fs::read_to_string(&file).map_err(doing("read", &file))?;
     serde_json::from_str(&text).map_err(|error| {
@@ -68,7 +68,7 @@ pub fn recheck_images(
     program: &ChildProgram,
     scratch: &Path,
 ) -> Result<(Case, Outcome)> {
-    let (case, never) = (kept(folder)?, AtomicBool::new(false));
+    let (case, never) = (read_case(folder)?, AtomicBool::new(false));
     let test_store = TestStore::of(&case.store, program, scratch, &never, None)?;
     let directory = test_store.folder("again")?;
     TestStore::copy(&folder.join("image"), &directory)?;

@@ -7,7 +7,7 @@ use super::crash_images::{Keep, Trial};
 use super::live_fault::LiveFault;
 use super::outcome::Class;
 use super::power_cuts::Cut;
-use super::test_store::{Loaded, TestStore};
+use super::test_store::{LoadResult, TestStore};
 use crate::error::Result;
 use crate::power::{Class as PathClass, Fault, Loss};
 use serde::{Deserialize, Serialize};
@@ -41,8 +41,8 @@ pub struct InjectedFault {
     #[serde(default)]
     pub after: u64,
     /// The most severe line that the store had logged by then, if it logs where this program reads.
-    #[serde(default)]
-    pub gravest: Option<String>,
+    #[serde(default, rename = "gravest")]
+    pub most_severe_line: Option<String>,
     /// The worst outcome afterwards; none if the fault was not exercised.
     pub found: Option<Class>,
     /// The same in words.
@@ -142,7 +142,7 @@ fn one(
         times,
         stopped: loaded.stopped.clone(),
         after: loaded.after,
-        gravest: loaded.most_severe_line.clone(),
+        most_severe_line: loaded.most_severe_line.clone(),
         found: None,
         what: None,
         kept: Vec::new(),
@@ -157,7 +157,7 @@ fn judge(
     test_store: &TestStore<'_>,
     options: &str,
     keep: Keep<'_>,
-    loaded: &Loaded,
+    loaded: &LoadResult,
     struck: &mut InjectedFault,
 ) -> Result<()> {
     let fault = format!("{} in the {}", struck.fault, struck.class.word());
@@ -193,7 +193,7 @@ mod tests {
             times: u64::from(found.is_some()),
             stopped: String::new(),
             after: 0,
-            gravest: None,
+            most_severe_line: None,
             found,
             what: Some("9 of 12 acknowledged are gone".to_owned()),
             kept: Vec::new(),

@@ -15,7 +15,7 @@ pub(super) fn make(url: &str) -> Result<Answer, String> {
     let worker = target.worker().map_err(words)?;
     block_on(&worker, async {
         target.create(&lists.plan).await.map_err(words)?;
-        let reported = target.evidence().await.map_err(words)?;
+        let reported = target.reported_settings().await.map_err(words)?;
         target.keep().await.map_err(words)?;
         Ok(Answer::Prepared(settings(reported)))
     })

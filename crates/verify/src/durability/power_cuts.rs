@@ -17,7 +17,7 @@ pub struct Cut {
 
 /// The parameters of a random choice of power losses.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Drawn {
+pub(super) struct LossSelection {
     /// Number of images.
     pub(super) images: u64,
     /// The seed.
@@ -34,7 +34,7 @@ const MODELS: [bool; 2] = [false, true];
 
 /// The power losses of a recording, in order: ten images at each of the [`CutPoints`], all after the first
 /// acknowledgement.
-pub(super) fn cuts(recording: &Recording, classify: Classify, drawn: Drawn) -> Vec<Cut> {
+pub(super) fn cuts(recording: &Recording, classify: Classify, drawn: LossSelection) -> Vec<Cut> {
     let mut random = fastrand::Rng::with_seed(drawn.seed);
     let mut places = CutPoints::of(recording, classify, drawn.tears, &mut random);
     let mut cuts = Vec::new();
@@ -84,7 +84,7 @@ fn heads(places: &mut CutPoints, random: &mut fastrand::Rng) -> Vec<Cut> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Drawn, cuts};
+    use super::{LossSelection, cuts};
     use crate::power::{Base, BaseNode, Class, Kind, Node, Owner, Recording, Step};
     use std::path::Path;
     use std::sync::Arc;
@@ -138,7 +138,7 @@ mod tests {
     fn beginnings_of_data_files_are_torn_even_if_rarely_written() {
         let (recording, heads) = recording();
         for seed in 0..20 {
-            let drawn = |tears| Drawn { images: 200, seed, tears };
+            let drawn = |tears| LossSelection { images: 200, seed, tears };
             let all = cuts(&recording, classify, drawn(true));
             assert_eq!(all.len(), 200);
             let at_heads = all.iter().filter(|cut| heads.contains(&cut.step));
@@ -174,7 +174,7 @@ mod tests {
         ];
         let (first, worst, worst_of_data) = (3, 5, 8);
         for seed in 0..20 {
-            let drawn = Drawn { images: 40, seed, tears: true };
+            let drawn = LossSelection { images: 40, seed, tears: true };
             let cuts = cuts(&recording, classify, drawn);
             assert_eq!(cuts.len(), 40);
             for step in [worst, worst_of_data, recording.steps.len()] {

@@ -64,7 +64,7 @@ pub(super) fn kills(
         }
         let mut helper = test_store.program.start()?;
         let recovered = inspect(test_store.adapter, &mut helper, &store, options)?;
-        test_store.go_on()?;
+        test_store.check_not_stopped()?;
         found.add(acknowledged.judge(recovered));
     }
     Ok(found)

@@ -9,7 +9,7 @@
 //! latest does not excuse.
 
 use crate::isolation::{
-    Ending, Finding, History, Kind, Operation, Order, Transaction, VALUES_MAX, known,
+    Finding, History, Kind, Operation, Order, Transaction, TransactionStatus, VALUES_MAX, known,
 };
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -162,7 +162,7 @@ pub(super) fn end_with(history: &mut History, lists: Vec<Vec<i64>>) {
         process: LAST,
         invoked: now,
         completed: Some(now + 1),
-        ending: Ending::Committed,
+        ending: TransactionStatus::Committed,
         operations: reads.collect(),
     });
 }
@@ -195,7 +195,7 @@ fn lost(history: &History, claimed: Isolation) -> Vec<Append<'_>> {
         may_be_overwritten && end.is_some_and(|end| end.is_none_or(|end| one.by.invoked < end))
     };
     appends(history)
-        .filter(|one| one.by.ending == Ending::Committed)
+        .filter(|one| one.by.ending == TransactionStatus::Committed)
         .filter(|one| !there.contains(&(one.key, one.value)) && !is_overwritten(one))
         .collect()
 }

@@ -95,7 +95,7 @@ pub struct ReplicaConfig {
     /// Its options.
     pub options: String,
     /// How it was derived.
-    pub twin: Replica,
+    pub replica: Replica,
 }
 
 /// The replica of an observed server; `of` is its URL without secrets.
@@ -134,7 +134,7 @@ pub fn like(of: &str, observed: &StoreObservation) -> Result<ReplicaConfig> {
     Ok(ReplicaConfig {
         store,
         options: options.join("&"),
-        twin: Replica {
+        replica: Replica {
             of: of.to_owned(),
             product: observed.product.clone(),
             version: observed.version.clone(),
@@ -212,12 +212,12 @@ mod tests {
         let settings = settings.iter().map(|(name, value)| Setting {
             name: (*name).to_owned(),
             value: (*value).to_owned(),
-            said_by: "a test".to_owned(),
+            source: "a test".to_owned(),
         });
         let observed = StoreObservation {
             product: product.to_owned(),
             version: "PostgreSQL 15.6 (Debian 15.6-0+deb12u1) on x86_64".to_owned(),
-            log_place: LogLocation::Nowhere("a test".to_owned()),
+            log_location: LogLocation::Nowhere("a test".to_owned()),
             process: StoreProcess::REMOTE,
             unseen_syncs: None,
             counters: Vec::new(),
@@ -244,7 +244,7 @@ mod tests {
         let config = config.unwrap();
         assert_eq!(config.store, "postgres");
         assert_eq!(config.options, "commit_delay=17&synchronous_commit=off");
-        let words = config.twin.words();
+        let words = config.replica.words();
         assert!(words.contains("replica of postgres://host/db (PostgreSQL 15.6"), "{words}");
         assert!(words.contains("wal_level: the replica writes"), "{words}");
         assert!(words.contains("full_page_writes has the product's default"), "{words}");
@@ -274,7 +274,7 @@ mod tests {
 
     #[test]
     fn another_major_version_is_refused() {
-        let config = of("PostgreSQL", &[]).unwrap().twin;
+        let config = of("PostgreSQL", &[]).unwrap().replica;
         let settings =
             |version: &str| Settings { version: version.to_owned(), ..Settings::default() };
         assert!(config.must_fit(&settings("15.14")).is_ok());

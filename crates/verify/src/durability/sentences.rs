@@ -384,7 +384,7 @@ fn of_faults(faults: &[InjectedFault]) -> Vec<String> {
             "" => "the store continued".to_owned(),
             why => format!("its clients stopped ({why})"),
         };
-        if let Some(line) = &struck.gravest {
+        if let Some(line) = &struck.most_severe_line {
             went.push_str(&format!(", and its log has \"{line}\""));
         }
         let then = match (found, &struck.what) {
@@ -408,7 +408,7 @@ mod tests {
     use super::{bound, exercised};
     use crate::durability::adapter::Expected;
     use crate::durability::child_protocol::Settings;
-    use crate::durability::crash_images::{Exercised, Images};
+    use crate::durability::crash_images::{Images, LossCounts};
     use crate::durability::finding::{FORMAT, Finding, Verdict};
     use crate::durability::independent_trials::IndependentTrials;
     use crate::durability::process_kills::KillResults;
@@ -423,7 +423,7 @@ mod tests {
             journal: BTreeMap::from([("ok".to_owned(), images)]),
             exercised: BTreeMap::from([(
                 "data".to_owned(),
-                Exercised { lost: 1, torn: 0, units: 1 },
+                LossCounts { lost: 1, torn: 0, units: 1 },
             )]),
             ..Images::default()
         }

@@ -15,7 +15,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 use syncline_instrument::clock;
-use syncline_launcher::Ending;
+use syncline_launcher::ShutdownMode;
 
 /// Time limit for a store to open, recover and be read.
 pub(super) const RECOVERY_LIMIT: Duration = Duration::from_mins(1);
@@ -50,7 +50,7 @@ pub(super) struct TestStore<'g> {
 
 /// A loaded store after the power was cut.
 #[derive(Debug)]
-pub(super) struct Loaded {
+pub(super) struct LoadResult {
     pub(super) recording: Recording,
     pub(super) struck: InjectedFault,
     /// Why its clients stopped before the power was cut; empty if they did not. A full recording also cuts
@@ -85,7 +85,7 @@ impl<'g> TestStore<'g> {
 
 impl TestStore<'_> {
     /// Fails if the verification should end; later results may be caused by the stop.
-    pub(super) fn go_on(&self) -> Result<()> {
+    pub(super) fn check_not_stopped(&self) -> Result<()> {
         if self.stop.load(Ordering::Relaxed) {
             return Err(Error::cannot("stopped before the verification was done"));
         }
@@ -95,7 +95,7 @@ impl TestStore<'_> {
     /// Why power losses cannot be simulated here; none if they can.
     pub(super) fn no_power(&self) -> Result<Option<String>> {
         fs::create_dir_all(&self.scratch).map_err(doing("make", &self.scratch))?;
-        Ok(Mount::tried(&self.scratch))
+        Ok(Mount::check_works(&self.scratch))
     }
 
     /// A new empty folder.
@@ -108,7 +108,7 @@ impl TestStore<'_> {
 
     /// Makes a store with its tables in `directory`, and shuts it down in an orderly way.
     pub(super) fn prepare(&self, directory: &Path, options: &str) -> Result<Settings> {
-        TestStore::copy(&self.made()?, directory)?;
+        TestStore::copy(&self.initial_state()?, directory)?;
         let mut running = self.adapter.start(directory, options)?;
         let mut helper = self.program.start()?;
         let url = running.url();
@@ -117,7 +117,7 @@ impl TestStore<'_> {
             None => Task::Prepare { url, clients: CLIENTS, ballast: self.adapter.ballast() },
         });
         let answer = helper.answer(RECOVERY_LIMIT);
-        running.end(Ending::InOrder)?;
+        running.end(ShutdownMode::InOrder)?;
         match answer {
             Ok(Answer::Prepared(settings)) => Ok(settings),
             Ok(Answer::NotOpened(why)) => Err(Error::cannot(why)),
@@ -126,7 +126,7 @@ impl TestStore<'_> {
     }
 
     /// The initial state of every store, created on first use.
-    fn made(&self) -> Result<PathBuf> {
+    fn initial_state(&self) -> Result<PathBuf> {
         let path = self.scratch.join("made");
         if !path.exists() {
             self.adapter.make(&self.folder("made")?)?;
@@ -148,7 +148,7 @@ impl TestStore<'_> {
         name: &str,
         time: Duration,
         live_fault: LiveFault,
-    ) -> Result<Loaded> {
+    ) -> Result<LoadResult> {
         let folder = self.folder(name)?;
         let at = |name: &str| folder.join(name);
         for name in ["backing", "point", "base"] {
@@ -178,11 +178,11 @@ impl TestStore<'_> {
         let stopped = stopped.filter(|_| !mount.is_off()).map(below);
         mount.cut();
         // The files can no longer change, so the store may release its other resources.
-        running.end(Ending::AtOnce)?;
+        running.end(ShutdownMode::AtOnce)?;
         helper.kill()?;
-        self.go_on()?;
+        self.check_not_stopped()?;
         let struck = mount.struck();
-        Ok(Loaded {
+        Ok(LoadResult {
             recording: mount.end()?,
             struck,
             stopped: stopped.unwrap_or_default(),
@@ -209,7 +209,7 @@ impl TestStore<'_> {
             thread::sleep(Duration::from_millis(2));
         }
         thread::sleep(Duration::from_millis(random.u64(KILLED_WITHIN_MS)));
-        running.end(Ending::Killed)?;
+        running.end(ShutdownMode::Killed)?;
         helper.kill()
     }
 
@@ -277,7 +277,7 @@ pub(super) fn ask(
     helper.send(&task(running.url()));
     let answer = helper.answer(RECOVERY_LIMIT);
     let most_severe_line = running.most_severe_line();
-    running.end(Ending::AtOnce)?;
+    running.end(ShutdownMode::AtOnce)?;
     Ok(RecoveryResult {
         answer: answer.map(|answer| answer.in_words(|words| without(&words, directory))),
         most_severe_line: most_severe_line.map(|line| without(&line, directory)),

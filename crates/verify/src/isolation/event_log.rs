@@ -9,7 +9,7 @@ use std::io::Write;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use syncline_contract::{Failure, FailureKind, TargetResult};
 use syncline_history::elle::event;
-use syncline_history::{Ending, History, Operation, Transaction};
+use syncline_history::{History, Operation, Transaction, TransactionStatus};
 
 /// A log of events.
 pub(crate) trait Events: Sync {
@@ -21,7 +21,7 @@ pub(crate) trait Events: Sync {
         &self,
         number: usize,
         process: i64,
-        ending: Ending,
+        ending: TransactionStatus,
         operations: Vec<Operation>,
     ) -> TargetResult<()>;
 }
@@ -44,7 +44,7 @@ impl Events for InMemory {
             process,
             invoked: *events,
             completed: None,
-            ending: Ending::Unknown,
+            ending: TransactionStatus::Unknown,
             operations: operations.to_vec(),
         });
         *events += 1;
@@ -55,17 +55,17 @@ impl Events for InMemory {
         &self,
         number: usize,
         _process: i64,
-        ending: Ending,
+        ending: TransactionStatus,
         operations: Vec<Operation>,
     ) -> TargetResult<()> {
         let mut guard = self.0.lock();
         let (history, events) = &mut *guard;
         let transaction = &mut history.transactions[number];
         transaction.ending = ending;
-        if ending == Ending::Committed {
+        if ending == TransactionStatus::Committed {
             transaction.operations = operations;
         }
-        if ending != Ending::Unknown {
+        if ending != TransactionStatus::Unknown {
             transaction.completed = Some(*events);
         }
         *events += 1;
@@ -109,14 +109,14 @@ impl Events for FileLog {
         &self,
         _number: usize,
         process: i64,
-        ending: Ending,
+        ending: TransactionStatus,
         operations: Vec<Operation>,
     ) -> TargetResult<()> {
         let word = match ending {
-            Ending::Committed => "ok",
-            Ending::Failed => "fail",
-            Ending::Unknown => "info",
+            TransactionStatus::Committed => "ok",
+            TransactionStatus::Failed => "fail",
+            TransactionStatus::Unknown => "info",
         };
-        self.write(word, process, &operations, ending == Ending::Committed)
+        self.write(word, process, &operations, ending == TransactionStatus::Committed)
     }
 }

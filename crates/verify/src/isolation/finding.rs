@@ -4,7 +4,7 @@ use super::hermitage::{LEGEND, Row, table};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use syncline_contract::Isolation;
-use syncline_history::{Anomaly, Ending, History, Order, check, known};
+use syncline_history::{Anomaly, History, Order, TransactionStatus, check, known};
 use syncline_instrument::{Nanos, clock};
 
 /// The format of this record.
@@ -57,9 +57,9 @@ impl Finding {
             format: FORMAT,
             subject: subject.to_owned(),
             claimed: claimed.words().to_owned(),
-            committed: history.count(Ending::Committed),
-            failed: history.count(Ending::Failed),
-            unknown: history.count(Ending::Unknown),
+            committed: history.count(TransactionStatus::Committed),
+            failed: history.count(TransactionStatus::Failed),
+            unknown: history.count(TransactionStatus::Unknown),
             schedules: Vec::new(),
             forbidden,
             allowed,

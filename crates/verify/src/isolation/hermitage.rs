@@ -162,7 +162,7 @@ fn claimed<T: Target>(
 ) -> syncline_contract::TargetResult<Isolation> {
     use syncline_contract::conformance::block_on;
     block_on(&(), target.create(&interleaver.plan))?;
-    let claimed = block_on(&(), target.evidence());
+    let claimed = block_on(&(), target.reported_settings());
     block_on(&(), target.remove())?;
     Ok(claimed?.isolation)
 }

@@ -12,7 +12,7 @@ use std::thread::{self, ScopedJoinHandle};
 use std::time::Duration;
 use syncline_contract::conformance::block_on;
 use syncline_contract::{Isolation, Session, Stop, Target, TargetResult};
-use syncline_history::{Ending, History, Operation};
+use syncline_history::{History, Operation, TransactionStatus};
 
 /// Keys that are in use at a time.
 const KEYS: i64 = 6;
@@ -33,7 +33,7 @@ pub struct Load {
 
 /// The result of a load.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Loaded {
+pub struct LoadResult {
     /// The product that the target reports: "SQLite".
     pub product: String,
     /// The isolation that it reports.
@@ -49,19 +49,23 @@ pub fn load<T: Target>(
     load: Load,
     stop: &AtomicBool,
     begun: &dyn Fn(usize),
-) -> Result<Loaded> {
+) -> Result<LoadResult> {
     let lists = Lists::new();
     if let Some(why) = lists.plan.refusal(&target.capabilities()) {
         return Err(Error::cannot(format!("{}: {why}", target.name())));
     }
     converted(block_on(&(), target.create(&lists.plan)))?;
-    let reported = converted(block_on(&(), target.evidence()))?;
+    let reported = converted(block_on(&(), target.reported_settings()))?;
     let clients = load.clients.min(target.capabilities().workers_max.unwrap_or(usize::MAX));
     let (events, load) = (InMemory::default(), Load { clients, ..load });
     let ended = append(target, &lists, &events, load, stop, begun);
     converted(block_on(&(), target.remove()))?;
     converted(ended)?;
-    Ok(Loaded { product: reported.product, claimed: reported.isolation, history: events.history() })
+    Ok(LoadResult {
+        product: reported.product,
+        claimed: reported.isolation,
+        history: events.history(),
+    })
 }
 
 /// Appends and reads on an existing target with all clients; returns the first failure.
@@ -144,16 +148,21 @@ fn one_client<T: Target, E: Events>(
             let mut operations = shared.draw(&mut random);
             let number = shared.events.invoke(process, &operations)?;
             match lists.perform(&mut session, &mut operations).await {
-                Ok(()) => shared.events.complete(number, process, Ending::Committed, operations)?,
+                Ok(()) => shared.events.complete(
+                    number,
+                    process,
+                    TransactionStatus::Committed,
+                    operations,
+                )?,
                 Err(stop) => {
                     session.abort().await;
                     let ending = match stop {
-                        Stop::Unknown(_) => Ending::Unknown,
-                        Stop::Abort | Stop::Conflict(_) => Ending::Failed,
+                        Stop::Unknown(_) => TransactionStatus::Unknown,
+                        Stop::Abort | Stop::Conflict(_) => TransactionStatus::Failed,
                         Stop::Failed(failure) => return Err(*failure),
                     };
                     shared.events.complete(number, process, ending, operations)?;
-                    if ending == Ending::Unknown {
+                    if ending == TransactionStatus::Unknown {
                         process = shared.retired.fetch_add(1, Ordering::Relaxed);
                     }
                 }

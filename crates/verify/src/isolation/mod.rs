@@ -25,9 +25,9 @@ pub use finding::{FORMAT, Finding};
 pub use hermitage::{Cell, Row, hermitage, table};
 pub use isolation_urls::{levels, with_fast_deadlock_detection};
 pub(crate) use list_load::append;
-pub use list_load::{Load, Loaded, load};
+pub use list_load::{Load, LoadResult, load};
 pub(crate) use lists::{Lists, VALUES_MAX};
 pub(crate) use syncline_history::known;
 pub use syncline_history::{
-    Anomaly, Ending, History, Kind, Operation, Order, Transaction, check, elle,
+    Anomaly, History, Kind, Operation, Order, Transaction, TransactionStatus, check, elle,
 };

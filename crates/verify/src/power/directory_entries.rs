@@ -97,7 +97,7 @@ impl Names {
         }
     }
 
-    /// Makes a file's entries stable as far as syncing the file does, up to `step`.
+    /// Makes those entries of a file stable that syncing the file makes stable, up to `step`.
     pub(super) fn sync_file(&mut self, file: Node, step: u64) {
         if self.model == Metadata::OrderedJournal {
             self.fold_until(|operation| operation.number <= step && operation.node == file);

@@ -2,7 +2,7 @@
 
 use super::base_tree::own;
 use super::file_content::Content;
-use super::pending::Taken;
+use super::pending::FileLoss;
 use super::recording::{Kind, Node, Owner};
 use crate::error::{Result, doing};
 use std::collections::BTreeMap;
@@ -16,7 +16,7 @@ pub struct Lost {
     /// Directory operations that were lost.
     pub names: u64,
     /// For each file with unsynced bytes, by its last path.
-    pub files: Vec<(PathBuf, Taken)>,
+    pub files: Vec<(PathBuf, FileLoss)>,
 }
 
 /// The files, directories and links that a power loss left.

@@ -26,6 +26,7 @@
 //! | `passthrough.rs` | the file operations, passed through to the backing directory |
 //! | `fuse_calls.rs` | the FUSE callbacks |
 //! | `mount.rs` | mounting and unmounting |
+//! | `tests.rs` | tests of recording and replay |
 //!
 //! This tests the store against the contract of POSIX, as the kernel's FUSE client implements it. It does not
 //! test the real file system or the device. Speed measured on this file system is meaningless.
@@ -54,7 +55,7 @@ pub use file_class::{Class, Classify};
 pub use image::{Image, Lost};
 pub use loss_model::{Loss, Metadata, model_words};
 pub use mount::{Mount, is_mounted, unmount_below};
-pub use pending::Taken;
+pub use pending::FileLoss;
 pub use recording::{
     ACKNOWLEDGEMENTS, Base, BaseNode, DirectoryEntry, Kind, Node, Owner, Recording, Step,
 };

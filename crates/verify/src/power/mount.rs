@@ -34,7 +34,7 @@ pub struct Mount {
 
 impl Mount {
     /// Why this thread cannot mount a file system, if a reason is known in advance. Only an actual mount
-    /// shows all reasons: see [`Mount::tried`].
+    /// shows all reasons: see [`Mount::check_works`].
     pub fn refusal() -> Option<String> {
         let device = Path::new("/dev/fuse");
         let opened = fs::File::options().read(true).write(true).open(device);
@@ -60,7 +60,7 @@ impl Mount {
 
     /// Mounts a file system below a scratch directory for a moment; returns why that failed, none if it
     /// worked. Leaves nothing in the directory.
-    pub fn tried(directory: &Path) -> Option<String> {
+    pub fn check_works(directory: &Path) -> Option<String> {
         if let Some(why) = Mount::refusal() {
             return Some(why);
         }

@@ -59,7 +59,7 @@ struct Reach {
 
 /// What a power loss took from one file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Taken {
+pub struct FileLoss {
     /// Units of 512 bytes changed since the last sync.
     pub pending: u64,
     /// Pending units that are not as the store left them.
@@ -141,7 +141,7 @@ impl Pending {
         loss: Loss,
         model: Metadata,
         salt: u64,
-    ) -> io::Result<(Content, Taken)> {
+    ) -> io::Result<(Content, FileLoss)> {
         let mut random = fastrand::Rng::with_seed(loss.seed() ^ salt.wrapping_mul(0x9e37_79b9));
         let end = self.entries.len();
         let moments = match loss {
@@ -164,7 +164,7 @@ impl Pending {
         let mut image =
             Image { pending: self, moments, content: self.stable.clone(), cuts: Vec::new() };
         image.build(model)?;
-        let taken = image.taken();
+        let taken = image.file_loss();
         Ok((image.content, taken))
     }
 
@@ -384,9 +384,9 @@ impl Image<'_> {
             && self.pending.is_above_floor(unit, number)
     }
 
-    fn taken(&self) -> Taken {
+    fn file_loss(&self) -> FileLoss {
         let mut newest = BTreeMap::new();
-        let mut taken = Taken::default();
+        let mut taken = FileLoss::default();
         for (index, entry) in self.pending.entries.iter().enumerate() {
             let above = |unit: &u64| self.pending.is_above_floor(*unit, entry.number);
             let (mut arrived, mut lost) = (false, false);

@@ -74,7 +74,7 @@ struct CheckState<'a> {
 
 impl<'a> CheckState<'a> {
     fn new(of: &ConcurrentTx, tallies: &'a [Tally], remembered_max: u64) -> CheckState<'a> {
-        let size = of.options.shape();
+        let size = of.options.transaction_size();
         let transactions: u64 = tallies.iter().map(Tally::transactions).sum();
         let mut state = CheckState {
             size,
@@ -221,7 +221,7 @@ mod tests {
     fn table(order: &[(u32, u64)]) -> BTreeMap<Key, Origin> {
         let mut rows = BTreeMap::new();
         for (client, transaction) in order {
-            let size = workload().options.shape();
+            let size = workload().options.transaction_size();
             let tally = Tally::new(*client, SEED);
             for (key, put) in last_operations(&tally, *transaction, size) {
                 match put {

@@ -29,7 +29,7 @@ impl Options {
     }
 
     /// What the operations of a transaction are made by.
-    pub(super) fn shape(&self) -> super::operations::TransactionSize {
+    pub(super) fn transaction_size(&self) -> super::operations::TransactionSize {
         super::operations::TransactionSize { key_bytes: self.key_len as usize, nops: self.nops }
     }
 }

@@ -93,7 +93,7 @@ impl Client for ConcurrentTxClient {
     }
 
     #[inline]
-    fn shape(&self, _kind: usize) -> AccessPattern {
+    fn access_pattern(&self, _kind: usize) -> AccessPattern {
         AccessPattern::Several
     }
 
@@ -104,7 +104,7 @@ impl Client for ConcurrentTxClient {
         transaction: &mut Transaction<'_, S>,
     ) -> Result<(), Stop> {
         let (client, number) = (self.tally.client, self.tally.transactions);
-        let size = self.options.shape();
+        let size = self.options.transaction_size();
         let operations = Operations::of(self.tally.seed, client, number, size);
         for (operation, one) in (0..).zip(operations) {
             let key = &one.key[..size.key_bytes];

@@ -31,6 +31,13 @@
 //! Deviations: no space is reserved for 30 or 90 days of history. Derby declares a teller's balance too
 //! narrow, so its delta has five digits. The time in a history row is a counter, so that equal seeds give
 //! equal rows. `ex_tpcb` reads each record and writes it back, and has an initial history.
+//!
+//! | file | what it holds |
+//! |---|---|
+//! | `options.rs`, `profile.rs` | options; the profiles as data |
+//! | `schema.rs`, `tables.rs` | the workload; its tables and operations |
+//! | `load.rs`, `transactions.rs` | the initial rows; the client |
+//! | `check.rs`, `history_check.rs` | the checks; the check of the history row by row |
 
 mod check;
 mod history_check;

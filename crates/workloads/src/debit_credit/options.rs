@@ -23,7 +23,7 @@ words! {
 pub enum Think {
     /// As the profile says: 10 s for `tpca`, else not at all.
     ByProfile,
-    /// So many seconds.
+    /// This number of seconds.
     Seconds(u64),
 }
 

@@ -193,7 +193,7 @@ impl Client for DebitCreditClient {
     }
 
     #[inline]
-    fn shape(&self, _kind: usize) -> AccessPattern {
+    fn access_pattern(&self, _kind: usize) -> AccessPattern {
         match self.rules.steps {
             Steps::SelectOnly => AccessPattern::Single,
             _ => AccessPattern::Several,

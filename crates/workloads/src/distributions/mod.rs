@@ -10,6 +10,7 @@
 //! | `gaussian.rs`, `special.rs`, `pareto.rs` | as in sysbench |
 //! | `nurand.rs` | TPC-C's non-uniform draws |
 //! | `key_chooser.rs` | all of them behind one type, with uniform and sequential |
+//! | `stream.rs`, `zeta.rs`, `chi_square.rs` | the random streams; harmonic numbers; a test of distributions |
 
 #[cfg(test)]
 mod chi_square;

@@ -1,5 +1,5 @@
-//! The check: every acknowledged task is present and whole, every unknown one is whole or absent, and there
-//! are no other rows.
+//! The check: every acknowledged task is present and whole, every unknown one is whole or absent, and
+//! no other rows exist.
 
 use super::schema::GroupCommit;
 use super::transactions::{Tally, value};

@@ -54,7 +54,7 @@ impl Client for GroupCommitClient {
     }
 
     #[inline]
-    fn shape(&self, _kind: usize) -> AccessPattern {
+    fn access_pattern(&self, _kind: usize) -> AccessPattern {
         if self.ninsert == 1 { AccessPattern::Single } else { AccessPattern::Several }
     }
 

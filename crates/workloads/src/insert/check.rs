@@ -86,13 +86,13 @@ async fn get_each<S: Session>(
 
 /// One client's rows: which must exist and which were found.
 #[derive(Debug)]
-struct OfClient<'a> {
+struct ClientRows<'a> {
     tally: &'a Tally,
     rows: u64,
     seen: Vec<u64>,
 }
 
-impl OfClient<'_> {
+impl ClientRows<'_> {
     fn is_marked(&self, row: u64) -> bool {
         self.seen[(row / 64) as usize] & (1 << (row % 64)) != 0
     }
@@ -109,7 +109,7 @@ impl OfClient<'_> {
 #[derive(Debug)]
 struct CheckState<'a> {
     options: Options,
-    clients: Vec<OfClient<'a>>,
+    clients: Vec<ClientRows<'a>>,
     body: Body,
     damaged: Violations,
     unasked: Violations,
@@ -123,7 +123,7 @@ impl<'a> CheckState<'a> {
             .map(|tally| {
                 let rows = tally.transactions * commit_every;
                 let seen = vec![0; rows.div_ceil(64) as usize];
-                OfClient { tally, rows, seen }
+                ClientRows { tally, rows, seen }
             })
             .collect();
         clients.sort_by_key(|client| client.tally.client);
@@ -225,7 +225,7 @@ impl<'a> CheckState<'a> {
 
 /// Checks a client for missing acknowledged rows and for partially present unknown transactions.
 fn of_one_client(
-    of: &OfClient<'_>,
+    of: &ClientRows<'_>,
     commit_every: u64,
     missing: &mut Violations,
     torn: &mut Violations,

@@ -57,7 +57,7 @@ impl Client for InsertClient {
     }
 
     #[inline]
-    fn shape(&self, _kind: usize) -> AccessPattern {
+    fn access_pattern(&self, _kind: usize) -> AccessPattern {
         if self.commit_every == 1 { AccessPattern::Single } else { AccessPattern::Several }
     }
 

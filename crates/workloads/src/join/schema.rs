@@ -18,7 +18,7 @@ options! {
     pub struct Options {
         pub rows: u64 = 10_000 in 1..=100_000_000, "rows of the large table";
         pub joined: u64 = 1_000 in 1..=1_000_000,
-            "rows of the small table, and hence of the answer";
+            "rows of the small table, and so of the answer";
         pub by: By = "key", "what the join goes over: the primary key, or a unique secondary index";
     }
 }

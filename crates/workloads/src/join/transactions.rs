@@ -25,7 +25,7 @@ pub struct JoinClient {
 
 /// Figures of an answer that only the correct one has.
 #[derive(Debug, Default, PartialEq, Eq)]
-struct Answered {
+struct AnswerFigures {
     rows: u64,
     /// Rows whose two keys are not equal.
     unequal: u64,
@@ -34,7 +34,7 @@ struct Answered {
     squares: u128,
 }
 
-impl Answered {
+impl AnswerFigures {
     fn add(&mut self, left: Value<'_>, right: Value<'_>) {
         self.rows += 1;
         match (left, right) {
@@ -47,9 +47,9 @@ impl Answered {
         }
     }
 
-    fn right(rows: u64) -> Answered {
+    fn right(rows: u64) -> AnswerFigures {
         let of = u128::from(rows);
-        Answered {
+        AnswerFigures {
             rows,
             unequal: 0,
             keys: of * (of - 1) / 2,
@@ -73,7 +73,7 @@ impl Client for JoinClient {
     }
 
     #[inline]
-    fn shape(&self, _kind: usize) -> AccessPattern {
+    fn access_pattern(&self, _kind: usize) -> AccessPattern {
         AccessPattern::Single
     }
 
@@ -83,7 +83,7 @@ impl Client for JoinClient {
         transaction: &mut Transaction<'_, S>,
     ) -> Result<(), Stop> {
         transaction.ask(&self.join, Several::Values(&[]))?;
-        let mut answered = Answered::default();
+        let mut answered = AnswerFigures::default();
         for row in transaction.answers(&self.join).await? {
             let row = row?;
             if row.len() != 2 * COLUMNS {
@@ -92,7 +92,7 @@ impl Client for JoinClient {
             }
             answered.add(row.get(0), row.get(COLUMNS));
         }
-        if answered != Answered::right(self.joined) {
+        if answered != AnswerFigures::right(self.joined) {
             self.tally.wrong += 1;
             let joined = self.joined;
             let first = || {
@@ -115,11 +115,11 @@ impl Client for JoinClient {
 
 #[cfg(test)]
 mod tests {
-    use super::Answered;
+    use super::AnswerFigures;
     use syncline_contract::Value;
 
-    fn of(keys: &[(i64, i64)]) -> Answered {
-        let mut answered = Answered::default();
+    fn of(keys: &[(i64, i64)]) -> AnswerFigures {
+        let mut answered = AnswerFigures::default();
         for (left, right) in keys {
             answered.add(Value::Int(*left), Value::Int(*right));
         }
@@ -128,7 +128,7 @@ mod tests {
 
     #[test]
     fn only_the_correct_answer_is_accepted() {
-        let right = Answered::right(4);
+        let right = AnswerFigures::right(4);
         assert_eq!(of(&[(2, 2), (0, 0), (1, 1), (3, 3)]), right);
         assert_ne!(of(&[(2, 2), (0, 0), (1, 1)]), right);
         assert_ne!(of(&[(2, 2), (0, 1), (1, 1), (3, 3)]), right);

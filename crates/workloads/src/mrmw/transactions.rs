@@ -39,7 +39,7 @@ impl Client for MrmwClient {
         }
     }
 
-    fn shape(&self, kind: usize) -> AccessPattern {
+    fn access_pattern(&self, kind: usize) -> AccessPattern {
         match kind {
             READ_TASK if self.options.reads_per_task == 1 => AccessPattern::Single,
             READ_TASK => AccessPattern::ReadOnly,

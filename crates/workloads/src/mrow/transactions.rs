@@ -41,7 +41,7 @@ impl Client for MrowClient {
         }
     }
 
-    fn shape(&self, kind: usize) -> AccessPattern {
+    fn access_pattern(&self, kind: usize) -> AccessPattern {
         match kind {
             READ_TASK if self.reads_per_task == 1 => AccessPattern::Single,
             READ_TASK => AccessPattern::ReadOnly,

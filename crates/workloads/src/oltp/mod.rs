@@ -23,6 +23,13 @@
 //! stops. With `secondary` there is a separate key with the same values as `id`, because rows are changed by
 //! key: an update or delete first looks up the key in the index. `bulk_insert` sends one statement per row,
 //! with `bulk_rows` per transaction, instead of one long statement; its ids start at 1 in each table.
+//!
+//! | file | what it holds |
+//! |---|---|
+//! | `options.rs`, `sysbench_test.rs` | options; the nine tests |
+//! | `schema.rs`, `statements.rs` | the workload; its tables and prepared statements |
+//! | `event.rs`, `content.rs`, `unique_ids.rs` | the statements of an event; the texts of a row; ids of inserted rows |
+//! | `load.rs`, `transactions.rs`, `check.rs` | the load; the client; the check |
 
 mod check;
 mod content;

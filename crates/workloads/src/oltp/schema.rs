@@ -199,7 +199,7 @@ impl Workload for Oltp {
         self.changed.deleted.begin(rows_if(Statement::Delete));
     }
 
-    async fn look_at_kept_rows<S: Session>(&self, session: &mut S) -> Result<(), Stop> {
+    async fn read_kept_rows<S: Session>(&self, session: &mut S) -> Result<(), Stop> {
         self.keep_grown_before(Some(check::grown(self, session).await?));
         Ok(())
     }

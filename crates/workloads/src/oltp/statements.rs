@@ -32,7 +32,7 @@ pub(super) enum NewRow {
 
 /// The statements of one table; those of other kinds than the event's may be missing.
 #[derive(Clone, Debug, Default)]
-pub(super) struct OfTable {
+pub(super) struct TableOperations {
     /// The key for an id, if rows are found through a secondary index.
     pub(super) find: Option<Read<(Int,), (Int,)>>,
     pub(super) point: Option<Read<(Int,), (Text,)>>,
@@ -59,7 +59,7 @@ pub(super) enum Page {
 #[derive(Debug, Default)]
 pub(super) struct Statements {
     pub(super) tables: Vec<TableId>,
-    pub(super) of: Vec<OfTable>,
+    pub(super) of: Vec<TableOperations>,
     /// Inserts of test `bulk_insert`: id and `k`.
     pub(super) bulk: Vec<Write<(Int, Int)>>,
     pub(super) pages: Vec<Page>,
@@ -131,14 +131,14 @@ impl Declare<'_> {
         Path { table: self.table, by, equal, range }
     }
 
-    fn all(&mut self, options: &Options, event: &Event) -> OfTable {
+    fn all(&mut self, options: &Options, event: &Event) -> TableOperations {
         let has = |statement| event.has(statement);
         let between = self.path(0, Range::Between);
         let (table, secondary) = (self.table, self.secondary);
         let writes = event.groups.iter().any(|(statement, _)| statement.writes());
         let number = self.number;
         let name = |what: &str| format!("sbtest{number}: {what}");
-        let mut of = OfTable::default();
+        let mut of = TableOperations::default();
         if has(Statement::PointSelect) {
             of.point = Some(self.point());
         }

@@ -8,7 +8,7 @@ use super::event::{Event, Statement};
 use super::load::text;
 use super::options::Ids;
 use super::schema::Oltp;
-use super::statements::{NewRow, OfRange, OfTable, Statements};
+use super::statements::{NewRow, OfRange, Statements, TableOperations};
 use super::sysbench_test::Test;
 use super::unique_ids;
 use crate::distributions::{Stream, mixed};
@@ -387,7 +387,7 @@ fn declared<T>(statement: Option<&T>) -> &T {
 /// The key for an id: the id itself, or as found in the index; none if there is no such row.
 #[inline]
 async fn key<S: Session>(
-    of: &OfTable,
+    of: &TableOperations,
     id: i64,
     transaction: &mut Transaction<'_, S>,
 ) -> Result<Option<i64>, Stop> {
@@ -429,7 +429,7 @@ impl Client for OltpClient {
         if self.whole { 0 } else { self.drawn[self.part.0].statement as usize }
     }
 
-    fn shape(&self, _kind: usize) -> AccessPattern {
+    fn access_pattern(&self, _kind: usize) -> AccessPattern {
         let find = self.statements.of.first().is_some_and(|of| of.find.is_some());
         let single = match self.test {
             Test::BulkInsert => self.bulk_rows == 1,

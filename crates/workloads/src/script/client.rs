@@ -7,7 +7,7 @@
 use super::builtin::Moves;
 use super::interpreter::{Run, State};
 use super::options::Program;
-use super::value::{Held, Scalar};
+use super::value::{Scalar, VariableValue};
 use super::variables::Values;
 use crate::distributions::{Stream, mixed};
 use std::sync::Arc;
@@ -49,7 +49,8 @@ impl ScriptClient {
             ("random_seed", seed as i64),
             ("scale", scale as i64),
         ];
-        let automatic = automatic.map(|(name, value)| (name, Held::Scalar(Scalar::Integer(value))));
+        let automatic =
+            automatic.map(|(name, value)| (name, VariableValue::Scalar(Scalar::Integer(value))));
         let given = program.given.iter();
         let given = given.map(|(name, value)| (name.as_str(), value.clone()));
         for (name, value) in automatic.into_iter().chain(given) {
@@ -96,7 +97,7 @@ impl Client for ScriptClient {
         chosen.expect("the weights add up")
     }
 
-    fn shape(&self, _kind: usize) -> AccessPattern {
+    fn access_pattern(&self, _kind: usize) -> AccessPattern {
         AccessPattern::AsWritten
     }
 
@@ -146,8 +147,8 @@ mod tests {
     }
 
     impl Session for RecordingSession {
-        fn begin(&mut self, shape: AccessPattern) {
-            assert_eq!(shape, AccessPattern::AsWritten);
+        fn begin(&mut self, pattern: AccessPattern) {
+            assert_eq!(pattern, AccessPattern::AsWritten);
         }
 
         fn send(&mut self, _operation: OperationId, values: &[Value<'_>]) -> Result<(), Stop> {
@@ -187,7 +188,7 @@ mod tests {
     /// The values that one try sends.
     fn tried(client: &mut ScriptClient, kind: usize) -> Vec<Vec<String>> {
         let (mut session, mut requests) = (RecordingSession::default(), RequestTracker::new(false));
-        session.begin(client.shape(kind));
+        session.begin(client.access_pattern(kind));
         let mut transaction = Transaction::new(&mut session, &mut requests);
         block_on(&(), client.perform(kind, &mut transaction)).unwrap();
         session.sent
@@ -226,7 +227,7 @@ SELECT :n;";
             let kind = client.draw();
             let (mut session, mut requests) =
                 (RecordingSession::default(), RequestTracker::new(false));
-            session.begin(client.shape(kind));
+            session.begin(client.access_pattern(kind));
             let mut transaction = Transaction::new(&mut session, &mut requests);
             let stopped = block_on(&(), client.perform(kind, &mut transaction));
             let Err(Stop::Failed(failure)) = stopped else {

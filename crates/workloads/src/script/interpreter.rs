@@ -4,7 +4,7 @@ use super::command::{Action, Amount, Control, Handle, Request, Script, Statement
 use super::options::Program;
 use super::shell;
 use super::simple_query::SimpleQuery;
-use super::value::{Held, Scalar};
+use super::value::{Scalar, VariableValue};
 use super::variables::{Names, Slot, Values, is_name};
 use crate::distributions::Stream;
 use syncline_contract::{
@@ -88,7 +88,7 @@ impl State {
                 Action::Set(slot, expression) => {
                     let value = expression.value(run.names(), &self.values, &mut self.random);
                     let value = value.map_err(|why| run.failed(step, &why))?;
-                    self.values.set(*slot, Held::Scalar(value));
+                    self.values.set(*slot, VariableValue::Scalar(value));
                 }
                 Action::Shell(words, None) => {
                     let done = shell::run(words, run.names(), &self.values);
@@ -97,7 +97,7 @@ impl State {
                 Action::Shell(words, Some(slot)) => {
                     let result = shell::ask(words, run.names(), &self.values);
                     let result = result.map_err(|why| run.failed(step, &why))?;
-                    self.values.set(*slot, Held::Scalar(Scalar::Integer(result)));
+                    self.values.set(*slot, VariableValue::Scalar(Scalar::Integer(result)));
                 }
             }
         }
@@ -230,13 +230,14 @@ impl State {
         if let Some(slots) = &self.columns[statement.number] {
             for (column, slot) in slots.iter().enumerate() {
                 if let Some(slot) = slot {
-                    self.values.set(*slot, Held::answered(row.get(column)));
+                    self.values.set(*slot, VariableValue::answered(row.get(column)));
                 }
             }
             return Ok(());
         }
         // Some stores know the column names only after the answer.
-        let held: Vec<_> = (0..row.len()).map(|column| Held::answered(row.get(column))).collect();
+        let held: Vec<_> =
+            (0..row.len()).map(|column| VariableValue::answered(row.get(column))).collect();
         drop(rows);
         let names = transaction.columns(answer.question);
         let slots = answer.slots(run, names).map_err(|why| run.failed(step, &why))?;

@@ -124,7 +124,7 @@ impl<'t> Lexer<'t> {
             if !raw.text.is_empty() {
                 statements.push(raw);
             }
-            if ended != Ended::ByBackslash {
+            if ended != StatementEnd::ByBackslash {
                 return Ok(statements);
             }
         }
@@ -133,7 +133,7 @@ impl<'t> Lexer<'t> {
 
 /// How a statement ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Ended {
+enum StatementEnd {
     /// By a semicolon, a command or the end of the text.
     WithItsRequest,
     /// By `\;`.
@@ -153,7 +153,7 @@ impl<'l, 't> Statement<'l, 't> {
         Statement { lexer, raw: Raw::default(), depth: 0 }
     }
 
-    fn scan(&mut self) -> Result<Ended, ScriptError> {
+    fn scan(&mut self) -> Result<StatementEnd, ScriptError> {
         let ended = self.until_its_end()?;
         for text in [&mut self.raw.text, &mut self.raw.written] {
             text.truncate(text.trim_end().len());
@@ -161,23 +161,23 @@ impl<'l, 't> Statement<'l, 't> {
         Ok(ended)
     }
 
-    fn until_its_end(&mut self) -> Result<Ended, ScriptError> {
+    fn until_its_end(&mut self) -> Result<StatementEnd, ScriptError> {
         while let Some(sign) = self.lexer.rest().chars().next() {
             let rest = self.lexer.rest();
             match sign {
                 ';' if self.depth == 0 => {
                     self.lexer.at += 1;
-                    return Ok(Ended::WithItsRequest);
+                    return Ok(StatementEnd::WithItsRequest);
                 }
                 '\\' if rest.starts_with("\\;") => {
                     self.lexer.at += 2;
-                    return Ok(Ended::ByBackslash);
+                    return Ok(StatementEnd::ByBackslash);
                 }
                 '\\' if rest.starts_with("\\:") => {
                     self.lexer.at += 1;
                     self.take(1);
                 }
-                '\\' => return Ok(Ended::WithItsRequest),
+                '\\' => return Ok(StatementEnd::WithItsRequest),
                 '-' if rest.starts_with("--") => {
                     self.lexer.at += rest.find('\n').unwrap_or(rest.len());
                 }
@@ -191,7 +191,7 @@ impl<'l, 't> Statement<'l, 't> {
                 _ => self.sign(sign),
             }
         }
-        Ok(Ended::WithItsRequest)
+        Ok(StatementEnd::WithItsRequest)
     }
 
     /// Moves this many bytes from the script to the statement; skips blanks before the statement.

@@ -32,6 +32,7 @@
 //! | `builtin.rs`, `tables.rs` | the built-in scripts and their tables |
 //! | `client.rs`, `interpreter.rs`, `shell.rs` | a client, and a running script |
 //! | `schema.rs`, `check.rs` | the workload, and its checks |
+//! | `error.rs` | errors in a script |
 
 mod builtin;
 mod check;

@@ -6,7 +6,7 @@ use super::command::Script;
 use super::error::{ScriptError, Source};
 use super::parse::{Shared, parse};
 use super::tables::Tables;
-use super::value::Held;
+use super::value::VariableValue;
 use super::variables::{Names, is_name};
 use crate::error::Error;
 use std::path::Path;
@@ -70,16 +70,16 @@ pub(super) struct Program {
     pub(super) plan: Plan,
     pub(super) names: Names,
     /// Words in quotes that would be variables if a stored answer gave one of that name, with what is
-    /// wrong then; none by the simple protocol, where text stands for text.
+    /// wrong then; none by the simple protocol, where a quoted word stays text.
     pub(super) quoted: Vec<(String, ScriptError)>,
-    /// In the order of their transactions; none weighs nothing.
+    /// In the order of their transactions; every weight is above zero.
     pub(super) scripts: Vec<Script>,
     /// What each script moves; none for a user's.
     pub(super) moves: Vec<Option<Moves>>,
     pub(super) weight: u64,
     /// How many statements there are in all.
     pub(super) statements: usize,
-    pub(super) given: Vec<(String, Held)>,
+    pub(super) given: Vec<(String, VariableValue)>,
     pub(super) tables: Option<Tables>,
     /// Those tables of pgbench's that some statement names.
     pub(super) tables_named: Vec<&'static str>,
@@ -152,7 +152,7 @@ impl Program {
         scripts: Vec<Script>,
         moves: Vec<Option<Moves>>,
         shared: Shared,
-        given: Vec<(String, Held)>,
+        given: Vec<(String, VariableValue)>,
         chosen: &Choice,
     ) -> Result<Program, ScriptError> {
         let refused = |what: &str| Err(ScriptError::Choice(what.to_owned()));
@@ -288,15 +288,15 @@ fn weighted(list: &str) -> Result<Vec<(String, u64)>, ScriptError> {
 }
 
 /// Names and values of `a=1,b=2`; none of "none".
-fn defined(list: &str) -> Result<Vec<(String, Held)>, ScriptError> {
+fn defined(list: &str) -> Result<Vec<(String, VariableValue)>, ScriptError> {
     if list == NONE {
         return Ok(Vec::new());
     }
     let each = parts(list).into_iter().map(|one| {
         let pair = one.split_once('=').filter(|(name, _)| is_name(name));
-        let wrong = || format!("\"{one}\" is no variable and its value, such as a=1");
+        let wrong = || format!("\"{one}\" is not a variable with its value, such as a=1");
         let (name, value) = pair.ok_or_else(|| ScriptError::Choice(wrong()))?;
-        Ok((name.to_owned(), Held::given(value)))
+        Ok((name.to_owned(), VariableValue::given(value)))
     });
     each.collect()
 }

@@ -108,7 +108,7 @@ impl Workload for Scripts {
         *self.before() = None;
     }
 
-    async fn look_at_kept_rows<S: Session>(&self, session: &mut S) -> Result<(), Stop> {
+    async fn read_kept_rows<S: Session>(&self, session: &mut S) -> Result<(), Stop> {
         let found = check::totals(&self.program, session).await?;
         *self.before() = found;
         Ok(())

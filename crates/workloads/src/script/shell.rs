@@ -66,7 +66,7 @@ fn joined(words: &[Word], names: &Names, values: &Values) -> Result<String, Refu
 mod tests {
     use super::{ask, run};
     use crate::script::command::Word;
-    use crate::script::value::Held;
+    use crate::script::value::VariableValue;
     use crate::script::variables::{Names, Values};
 
     #[test]
@@ -74,7 +74,7 @@ mod tests {
         let mut names = Names::default();
         let (x, y) = (names.slot("x"), names.slot("y"));
         let mut values = Values::none_of(&names);
-        values.set(x, Held::given("41"));
+        values.set(x, VariableValue::given("41"));
         let words = |texts: &[&str]| -> Vec<Word> {
             let texts = texts.iter().map(|text| match *text {
                 ":x" => Word::Variable(x),

@@ -65,13 +65,13 @@ impl SimpleQuery {
 #[cfg(test)]
 mod tests {
     use super::SimpleQuery;
-    use crate::script::value::Held;
+    use crate::script::value::VariableValue;
     use crate::script::variables::{Names, Values};
 
     fn sent(written: &str) -> String {
         let mut names = Names::default();
         let given = [("a", "7"), ("word", "two words"), ("half", "0.5")];
-        let slots = given.map(|(name, value)| (names.slot(name), Held::given(value)));
+        let slots = given.map(|(name, value)| (names.slot(name), VariableValue::given(value)));
         let sent = SimpleQuery::of(written, &mut names);
         let mut values = Values::none_of(&names);
         for (slot, value) in slots {

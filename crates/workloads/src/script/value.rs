@@ -82,7 +82,7 @@ fn rounded(value: f64) -> Result<i64, Refusal> {
 
 /// The value of a variable.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Held {
+pub(super) enum VariableValue {
     Scalar(Scalar),
     /// A double from a store: printed with all its digits, as the store wrote it.
     Answered(f64),
@@ -90,28 +90,32 @@ pub(super) enum Held {
     Bytes(Box<[u8]>),
 }
 
-impl Held {
+impl VariableValue {
     /// A value from the command line: a number if it looks like one, otherwise text.
-    pub(super) fn given(text: &str) -> Held {
+    pub(super) fn given(text: &str) -> VariableValue {
         let integer = text.parse().map(Scalar::Integer);
         let double = || text.parse().map(Scalar::Double);
         match integer.or_else(|_| double()) {
-            Ok(Scalar::Double(value)) if !value.is_finite() => Held::Text(text.into()),
-            Ok(number) => Held::Scalar(number),
-            Err(_) => Held::Text(text.into()),
+            Ok(Scalar::Double(value)) if !value.is_finite() => VariableValue::Text(text.into()),
+            Ok(number) => VariableValue::Scalar(number),
+            Err(_) => VariableValue::Text(text.into()),
         }
     }
 
     /// A value from a store.
-    pub(super) fn answered(value: Value<'_>) -> Held {
+    pub(super) fn answered(value: Value<'_>) -> VariableValue {
         match value {
-            Value::Null => Held::Scalar(Scalar::Null),
-            Value::Int(number) | Value::Timestamp(number) => Held::Scalar(Scalar::Integer(number)),
-            Value::Float(number) => Held::Answered(number),
+            Value::Null => VariableValue::Scalar(Scalar::Null),
+            Value::Int(number) | Value::Timestamp(number) => {
+                VariableValue::Scalar(Scalar::Integer(number))
+            }
+            Value::Float(number) => VariableValue::Answered(number),
             // As digits, so that it goes back to the store unchanged.
-            Value::Decimal(decimal) => Held::Text(digits(decimal.units, decimal.scale).into()),
-            Value::Text(text) => Held::Text(text.into()),
-            Value::Bytes(bytes) => Held::Bytes(bytes.into()),
+            Value::Decimal(decimal) => {
+                VariableValue::Text(digits(decimal.units, decimal.scale).into())
+            }
+            Value::Text(text) => VariableValue::Text(text.into()),
+            Value::Bytes(bytes) => VariableValue::Bytes(bytes.into()),
         }
     }
 
@@ -119,12 +123,14 @@ impl Held {
     #[inline]
     pub(super) fn parameter(&self) -> Value<'_> {
         match self {
-            Held::Scalar(Scalar::Null) => Value::Null,
-            Held::Scalar(Scalar::Boolean(value)) => Value::Int(i64::from(*value)),
-            Held::Scalar(Scalar::Integer(value)) => Value::Int(*value),
-            Held::Scalar(Scalar::Double(value)) | Held::Answered(value) => Value::Float(*value),
-            Held::Text(text) => Value::Text(text),
-            Held::Bytes(bytes) => Value::Bytes(bytes),
+            VariableValue::Scalar(Scalar::Null) => Value::Null,
+            VariableValue::Scalar(Scalar::Boolean(value)) => Value::Int(i64::from(*value)),
+            VariableValue::Scalar(Scalar::Integer(value)) => Value::Int(*value),
+            VariableValue::Scalar(Scalar::Double(value)) | VariableValue::Answered(value) => {
+                Value::Float(*value)
+            }
+            VariableValue::Text(text) => Value::Text(text),
+            VariableValue::Bytes(bytes) => Value::Bytes(bytes),
         }
     }
 
@@ -132,25 +138,27 @@ impl Held {
     #[inline]
     pub(super) fn scalar(&self) -> Result<Scalar, Refusal> {
         match self {
-            Held::Scalar(scalar) => Ok(*scalar),
-            Held::Answered(value) => Ok(Scalar::Double(*value)),
-            Held::Text(text) => read(text),
-            Held::Bytes(_) => Err("bytes have no value in an expression".to_owned()),
+            VariableValue::Scalar(scalar) => Ok(*scalar),
+            VariableValue::Answered(value) => Ok(Scalar::Double(*value)),
+            VariableValue::Text(text) => read(text),
+            VariableValue::Bytes(_) => Err("bytes have no value in an expression".to_owned()),
         }
     }
 }
 
 /// The text for a shell command or a statement: as printed by pgbench.
-impl fmt::Display for Held {
+impl fmt::Display for VariableValue {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Held::Scalar(Scalar::Null) => f.write_str("NULL"),
-            Held::Scalar(Scalar::Boolean(value)) => write!(f, "{value}"),
-            Held::Scalar(Scalar::Integer(value)) => write!(f, "{value}"),
-            Held::Scalar(Scalar::Double(value)) => f.write_str(&fifteen_digits(*value)),
-            Held::Answered(value) => f.write_str(&all_digits(*value)),
-            Held::Text(text) => f.write_str(text),
-            Held::Bytes(bytes) => bytes.iter().try_for_each(|byte| write!(f, "{byte:02x}")),
+            VariableValue::Scalar(Scalar::Null) => f.write_str("NULL"),
+            VariableValue::Scalar(Scalar::Boolean(value)) => write!(f, "{value}"),
+            VariableValue::Scalar(Scalar::Integer(value)) => write!(f, "{value}"),
+            VariableValue::Scalar(Scalar::Double(value)) => f.write_str(&fifteen_digits(*value)),
+            VariableValue::Answered(value) => f.write_str(&all_digits(*value)),
+            VariableValue::Text(text) => f.write_str(text),
+            VariableValue::Bytes(bytes) => {
+                bytes.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+            }
         }
     }
 }
@@ -166,8 +174,8 @@ fn read(text: &str) -> Result<Scalar, Refusal> {
     } else if begins("false") || begins("no") || lower == "off" || lower == "of" {
         Ok(Scalar::Boolean(false))
     } else {
-        match Held::given(text.trim_start()) {
-            Held::Scalar(number) => Ok(number),
+        match VariableValue::given(text.trim_start()) {
+            VariableValue::Scalar(number) => Ok(number),
             _ => Err(format!("\"{text}\" is not a value of an expression")),
         }
     }
@@ -218,7 +226,7 @@ fn digits(units: i64, scale: u8) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{Held, Scalar};
+    use super::{Scalar, VariableValue};
     use syncline_contract::{Decimal, Value};
 
     #[test]
@@ -237,10 +245,10 @@ mod tests {
             ("1.5", Scalar::Double(1.5)),
             ("1e3", Scalar::Double(1000.0)),
         ] {
-            assert_eq!(Held::Text(text.into()).scalar(), Ok(value), "{text}");
+            assert_eq!(VariableValue::Text(text.into()).scalar(), Ok(value), "{text}");
         }
         for text in ["", "o", "house", "1x", "inf", "nan"] {
-            assert!(Held::Text(text.into()).scalar().is_err(), "{text}");
+            assert!(VariableValue::Text(text.into()).scalar().is_err(), "{text}");
         }
     }
 
@@ -253,9 +261,10 @@ mod tests {
             Value::Text("7"),
             Value::Bytes(&[1, 2]),
         ] {
-            assert_eq!(Held::answered(value).parameter(), value);
+            assert_eq!(VariableValue::answered(value).parameter(), value);
         }
-        let price = |units, scale| Held::answered(Value::Decimal(Decimal { units, scale }));
+        let price =
+            |units, scale| VariableValue::answered(Value::Decimal(Decimal { units, scale }));
         assert_eq!(price(-5, 2).to_string(), "-0.05");
         assert_eq!(price(1234, 2).to_string(), "12.34");
         assert_eq!(price(12, 0).to_string(), "12");
@@ -264,10 +273,10 @@ mod tests {
 
     #[test]
     fn command_line_values_are_numbers_if_they_look_like_them() {
-        assert_eq!(Held::given("12"), Held::Scalar(Scalar::Integer(12)));
-        assert_eq!(Held::given("1.5"), Held::Scalar(Scalar::Double(1.5)));
-        assert_eq!(Held::given("x"), Held::Text("x".into()));
-        assert_eq!(Held::given("inf"), Held::Text("inf".into()));
+        assert_eq!(VariableValue::given("12"), VariableValue::Scalar(Scalar::Integer(12)));
+        assert_eq!(VariableValue::given("1.5"), VariableValue::Scalar(Scalar::Double(1.5)));
+        assert_eq!(VariableValue::given("x"), VariableValue::Text("x".into()));
+        assert_eq!(VariableValue::given("inf"), VariableValue::Text("inf".into()));
     }
 
     #[test]
@@ -289,7 +298,7 @@ mod tests {
             (f64::NEG_INFINITY, "-Infinity"),
             (-f64::NAN, "NaN"),
         ] {
-            assert_eq!(Held::Scalar(Scalar::Double(value)).to_string(), printed);
+            assert_eq!(VariableValue::Scalar(Scalar::Double(value)).to_string(), printed);
         }
     }
 
@@ -311,7 +320,7 @@ mod tests {
             (f64::NEG_INFINITY, "-Infinity"),
             (f64::NAN, "NaN"),
         ] {
-            let held = Held::answered(Value::Float(value));
+            let held = VariableValue::answered(Value::Float(value));
             assert_eq!(held.to_string(), printed);
             if value.is_finite() {
                 assert_eq!(printed.parse(), Ok(value));

@@ -2,7 +2,7 @@
 //!
 //! All scripts of a run share their variables; each client has its own values.
 
-use super::value::Held;
+use super::value::VariableValue;
 use std::collections::HashMap;
 
 /// The slot of a variable.
@@ -78,7 +78,7 @@ pub(super) fn in_name(sign: char) -> bool {
 
 /// The values of one client.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Values(Vec<Option<Held>>);
+pub(super) struct Values(Vec<Option<VariableValue>>);
 
 impl Values {
     /// No values yet.
@@ -88,13 +88,13 @@ impl Values {
 
     /// The value of a slot, if it has one.
     #[inline]
-    pub(super) fn get(&self, slot: Slot) -> Option<&Held> {
+    pub(super) fn get(&self, slot: Slot) -> Option<&VariableValue> {
         self.0[slot.0].as_ref()
     }
 
     /// Sets the value of a slot.
     #[inline]
-    pub(super) fn set(&mut self, slot: Slot, value: Held) {
+    pub(super) fn set(&mut self, slot: Slot, value: VariableValue) {
         self.0[slot.0] = Some(value);
     }
 
@@ -108,7 +108,7 @@ impl Values {
 #[cfg(test)]
 mod tests {
     use super::{Names, Values, is_name};
-    use crate::script::value::{Held, Scalar};
+    use crate::script::value::{Scalar, VariableValue};
 
     #[test]
     fn valid_names_match_those_of_pgbench() {
@@ -127,9 +127,9 @@ mod tests {
         assert_eq!((names.slot("a"), names.len()), (a, 2));
         assert!(names.is_given("b") && !names.is_given("a") && !names.is_given("c"));
         let mut values = Values::none_of(&names);
-        values.set(b, Held::Scalar(Scalar::Integer(1)));
+        values.set(b, VariableValue::Scalar(Scalar::Integer(1)));
         let before = values.clone();
-        values.set(a, Held::Text("x".into()));
+        values.set(a, VariableValue::Text("x".into()));
         values.restore(&before);
         assert_eq!((values.get(a), values.get(b)), (None, before.get(b)));
     }

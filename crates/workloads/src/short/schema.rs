@@ -43,7 +43,7 @@ impl Options {
 
 /// The operations on one table.
 #[derive(Debug)]
-pub(super) struct OfTable {
+pub(super) struct TableOperations {
     pub(super) by_key: Read<(Int,), (Int,)>,
     pub(super) by_index: Vec<Read<(Int,), (Int,)>>,
     pub(super) change: Write<Many<Int>>,
@@ -57,7 +57,7 @@ pub(super) struct OfTable {
 pub struct Short {
     pub(super) options: Options,
     plan: Plan,
-    pub(super) tables: Arc<[OfTable]>,
+    pub(super) tables: Arc<[TableOperations]>,
 }
 
 impl Short {
@@ -72,7 +72,7 @@ impl Short {
     }
 }
 
-fn of_table(options: &Options, number: u64, plan: &mut Plan) -> OfTable {
+fn of_table(options: &Options, number: u64, plan: &mut Plan) -> TableOperations {
     let columns: Vec<String> = (0..options.indexes).map(|index| format!("i{index}")).collect();
     let mut table = Table::new(format!("short_{number}"))
         .column("id", Kind::Int)
@@ -110,7 +110,7 @@ fn of_table(options: &Options, number: u64, plan: &mut Plan) -> OfTable {
         lock: Lock::None,
     };
     let counts = Aggregate::Sum(plan.tables()[table.0].id("count"));
-    OfTable {
+    TableOperations {
         by_key: plan.get("read by key", table, &["id"], Lock::None),
         by_index,
         change: plan.update("update", table, &sets),

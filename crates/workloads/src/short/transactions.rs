@@ -1,6 +1,6 @@
 //! The client: draws and performs transactions.
 
-use super::schema::{Do, OfTable, Short};
+use super::schema::{Do, Short, TableOperations};
 use crate::distributions::Stream;
 use std::sync::Arc;
 use syncline_contract::{
@@ -26,7 +26,7 @@ pub struct Tally {
 pub struct ShortClient {
     does: Do,
     rows: u64,
-    tables: Arc<[OfTable]>,
+    tables: Arc<[TableOperations]>,
     single: bool,
     stream: Stream,
     row: i64,
@@ -55,7 +55,7 @@ impl ShortClient {
     }
 
     /// All reads of a transaction, in order.
-    fn each_read(tables: &[OfTable]) -> impl Iterator<Item = &Read<(Int,), (Int,)>> {
+    fn each_read(tables: &[TableOperations]) -> impl Iterator<Item = &Read<(Int,), (Int,)>> {
         tables.iter().flat_map(|table| std::iter::once(&table.by_key).chain(&table.by_index))
     }
 }
@@ -78,7 +78,7 @@ impl Client for ShortClient {
     }
 
     #[inline]
-    fn shape(&self, _kind: usize) -> AccessPattern {
+    fn access_pattern(&self, _kind: usize) -> AccessPattern {
         match self.does {
             _ if self.single => AccessPattern::Single,
             Do::Read => AccessPattern::ReadOnly,

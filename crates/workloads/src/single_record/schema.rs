@@ -23,7 +23,7 @@ pub(super) const PAGE_ROWS: u64 = 1_000;
 
 /// The operations on one table.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct OfTable {
+pub(super) struct TableOperations {
     pub(super) by_key: Read<(Int,), (Int, Text)>,
     /// Only if there is an index.
     pub(super) by_index: Option<Read<(Int,), (Int, Text)>>,
@@ -37,7 +37,7 @@ pub(super) struct OfTable {
 pub struct SingleRecord<A> {
     pub(super) options: Options,
     plan: Plan,
-    pub(super) tables: Arc<[OfTable]>,
+    pub(super) tables: Arc<[TableOperations]>,
     pub(super) texts: Arc<[String]>,
     pub(super) written: WrittenTexts,
     access: PhantomData<A>,
@@ -86,7 +86,7 @@ fn text(number: u64) -> String {
     str::from_utf8(&bytes).expect("letters are text").to_owned()
 }
 
-fn table(options: Options, number: u64, writes: bool, plan: &mut Plan) -> OfTable {
+fn table(options: Options, number: u64, writes: bool, plan: &mut Plan) -> TableOperations {
     let mut table = Table::new(format!("single_record_{number}")).column("id", Kind::Int);
     if options.by == By::Index {
         table = table.column("sec", Kind::Int);
@@ -104,7 +104,7 @@ fn table(options: Options, number: u64, writes: bool, plan: &mut Plan) -> OfTabl
         lock,
     };
     let of_index = || scan(Walk::Index(IndexId(0)), 1, Range::All, Limit::None, Lock::None);
-    OfTable {
+    TableOperations {
         by_key: plan.get("select by key", table, &["id", "text"], Lock::None),
         by_index: (options.by == By::Index).then(|| plan.scan("select by index", of_index())),
         set_text: writes.then(|| plan.update("update text", table, &[("text", Set::To)])),

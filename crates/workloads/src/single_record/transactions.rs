@@ -1,7 +1,7 @@
 //! The client: draws and performs transactions.
 
 use super::options::Access;
-use super::schema::{OfTable, SingleRecord, TEXTS, indexed};
+use super::schema::{SingleRecord, TEXTS, TableOperations, indexed};
 use super::written_texts::{TextBitmaps, note};
 use crate::distributions::Stream;
 use crate::lookup::By;
@@ -23,7 +23,7 @@ pub struct SingleRecordClient {
     writes: bool,
     by: By,
     rows: u64,
-    tables: Arc<[OfTable]>,
+    tables: Arc<[TableOperations]>,
     texts: Arc<[String]>,
     words: TextBitmaps,
     stream: Stream,
@@ -83,7 +83,7 @@ impl Client for SingleRecordClient {
     }
 
     #[inline]
-    fn shape(&self, _kind: usize) -> AccessPattern {
+    fn access_pattern(&self, _kind: usize) -> AccessPattern {
         if self.writes && self.by == By::Index {
             AccessPattern::Several
         } else {

@@ -208,7 +208,7 @@ impl Client for SmallBankClient {
     }
 
     #[inline]
-    fn shape(&self, kind: usize) -> AccessPattern {
+    fn access_pattern(&self, kind: usize) -> AccessPattern {
         if kind == BALANCE { AccessPattern::ReadOnly } else { AccessPattern::Several }
     }
 

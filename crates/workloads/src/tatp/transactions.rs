@@ -170,7 +170,7 @@ impl Client for TatpClient {
     }
 
     #[inline]
-    fn shape(&self, kind: usize) -> AccessPattern {
+    fn access_pattern(&self, kind: usize) -> AccessPattern {
         match kind {
             GET_SUBSCRIBER | GET_ACCESS => AccessPattern::Single,
             GET_DESTINATION => AccessPattern::ReadOnly,

@@ -1,6 +1,6 @@
 //! A client: draws and performs one transaction after another, and keeps a tally of the endings.
 
-use super::customer::{Customer, Who};
+use super::customer::{Customer, CustomerKey};
 use super::delivery::{self, Batch, Delivery};
 use super::inputs::Inputs;
 use super::mix::{DELIVERY, NEW_ORDER, ORDER_STATUS, PAYMENT, STOCK_LEVEL};
@@ -43,7 +43,7 @@ impl TpccClient {
         let warehouses = options.scale().warehouses;
         let terminal = Terminal::new(number, warehouses, options.profile, options.think, seed);
         let home = terminal.home;
-        let customer = Customer { warehouse: home, district: 1, who: Who::Number(1) };
+        let customer = Customer { warehouse: home, district: 1, key: CustomerKey::Number(1) };
         TpccClient {
             operations: Arc::clone(&tpcc.operations),
             options,
@@ -114,7 +114,7 @@ impl Client for TpccClient {
     }
 
     #[inline]
-    fn shape(&self, kind: usize) -> AccessPattern {
+    fn access_pattern(&self, kind: usize) -> AccessPattern {
         match kind {
             ORDER_STATUS | STOCK_LEVEL => AccessPattern::ReadOnly,
             _ => AccessPattern::Several,

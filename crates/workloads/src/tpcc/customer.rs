@@ -10,7 +10,7 @@ use syncline_contract::{
 
 /// How a customer is selected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Who {
+pub(super) enum CustomerKey {
     Number(i64),
     /// The number of a last name.
     LastName(i64),
@@ -21,7 +21,7 @@ pub(super) enum Who {
 pub(super) struct Customer {
     pub(super) warehouse: i64,
     pub(super) district: i64,
-    pub(super) who: Who,
+    pub(super) key: CustomerKey,
 }
 
 /// The numbers of the customers with a last name.
@@ -52,9 +52,9 @@ impl Customer {
         by_name: ByName,
         transaction: &mut Transaction<'_, S>,
     ) -> Result<(), Stop> {
-        match self.who {
-            Who::Number(_) => Ok(()),
-            Who::LastName(name) => {
+        match self.key {
+            CustomerKey::Number(_) => Ok(()),
+            CustomerKey::LastName(name) => {
                 transaction.ask(&by_name, (self.warehouse, self.district, last_name(name)))
             }
         }
@@ -67,9 +67,9 @@ impl Customer {
         by_name: ByName,
         transaction: &mut Transaction<'_, S>,
     ) -> Result<i64, Stop> {
-        let name = match self.who {
-            Who::Number(number) => return Ok(number),
-            Who::LastName(name) => name,
+        let name = match self.key {
+            CustomerKey::Number(number) => return Ok(number),
+            CustomerKey::LastName(name) => name,
         };
         let mut found = transaction.answers(&by_name).await?;
         // The n/2-th of n, counted from one and rounded up.

@@ -1,6 +1,6 @@
 //! The distributions behind the inputs of every transaction.
 
-use super::customer::{Customer, Who};
+use super::customer::{Customer, CustomerKey};
 use super::load::{LAST_NAME_CONSTANT, LOADED_AT_US};
 use super::names::LAST_NAMES;
 use super::options::Options;
@@ -105,19 +105,19 @@ impl Inputs {
     }
 
     /// A customer of a district, selected by number or by last name.
-    pub(super) fn who(&mut self, warehouse: i64, district: i64) -> Customer {
-        let who = if self.stream.percent(self.by_name_percent) {
-            Who::LastName(self.names.draw(&mut self.stream))
+    pub(super) fn selected_customer(&mut self, warehouse: i64, district: i64) -> Customer {
+        let key = if self.stream.percent(self.by_name_percent) {
+            CustomerKey::LastName(self.names.draw(&mut self.stream))
         } else {
-            Who::Number(self.customer())
+            CustomerKey::Number(self.customer())
         };
-        Customer { warehouse, district, who }
+        Customer { warehouse, district, key }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Inputs, Who};
+    use super::{CustomerKey, Inputs};
     use crate::tpcc::Options;
     use syncline_contract::OptionArgs;
 
@@ -145,7 +145,9 @@ mod tests {
     fn customers_are_selected_by_name_as_in_the_profile() {
         for (profile, percent) in [("spec", 60), ("k2", 40)] {
             let mut inputs = inputs(&[("profile", profile)]);
-            let by_name = |inputs: &mut Inputs| matches!(inputs.who(1, 1).who, Who::LastName(_));
+            let by_name = |inputs: &mut Inputs| {
+                matches!(inputs.selected_customer(1, 1).key, CustomerKey::LastName(_))
+            };
             let count = (0..100_000).filter(|_| by_name(&mut inputs)).count();
             let expected = percent * 1_000;
             assert!((expected - 1_000..expected + 1_000).contains(&count), "{count}");

@@ -25,6 +25,15 @@
 //! are generated and not read from a clock, and no rule depends on them; terminal output is computed but not
 //! displayed; there is no measurement interval of two hours, no checkpoint rule and no price. Smaller `items`
 //! or `customers` are for experiments and mentioned in the notice.
+//!
+//! | file | what it holds |
+//! |---|---|
+//! | `options.rs`, `mix.rs`, `scale.rs` | options and profiles; the choice of transactions by weight; the numbers of rows |
+//! | `schema.rs`, `load.rs`, `names.rs`, `permutation.rs` | tables and operations; the initial rows; their texts; random permutations |
+//! | `client.rs`, `terminal.rs`, `inputs.rs`, `tally.rs` | a client; its terminal; the inputs of transactions; their outcomes |
+//! | `new_order.rs`, `payment.rs`, `order_status.rs`, `delivery.rs`, `stock_level.rs` | the five transactions |
+//! | `customer.rs` | the customer of a payment or an order-status |
+//! | `check/` | the checks after a run |
 
 mod check;
 mod client;

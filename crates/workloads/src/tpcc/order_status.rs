@@ -67,7 +67,7 @@ impl OrderStatus {
 
     pub(super) fn draw(&mut self, inputs: &mut Inputs) {
         let district = inputs.district();
-        self.customer = inputs.who(inputs.home, district);
+        self.customer = inputs.selected_customer(inputs.home, district);
     }
 
     #[inline]

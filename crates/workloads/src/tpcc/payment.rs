@@ -1,7 +1,7 @@
 //! Payment: a customer pays, and the year-to-date sums of warehouse and district grow (clause 2.5).
 //!
 //! The sums are increased without being read, so that payments in one warehouse do not conflict in a store
-//! that can add, except as far as reading the warehouse's name requires.
+//! that can add, except for the read of the warehouse's name.
 
 use super::customer::{ByName, Customer};
 use super::inputs::{Inputs, money};
@@ -19,7 +19,7 @@ const REMOTE_PERCENT: u64 = 15;
 type Address = (Text, Text, Text, Text, Text, Text);
 
 /// What a terminal shows of a customer: names, address, phone, since, credit, limit, discount, balance.
-type Shown =
+type CustomerDisplay =
     (Text, Text, Text, Text, Text, Text, Text, Text, Text, Timestamp, Text, Exact, Exact, Exact);
 
 type HistoryRow = (Int, Int, Int, Int, Int, Timestamp, Exact, Text);
@@ -30,7 +30,7 @@ pub(super) struct Operations {
     by_name: ByName,
     warehouse: Read<(Int,), Address>,
     district: Read<(Int, Int), Address>,
-    customer: Read<(Int, Int, Int), Shown>,
+    customer: Read<(Int, Int, Int), CustomerDisplay>,
     data: Read<(Int, Int, Int), (Text,)>,
     warehouse_sum: Write<(Int, Exact)>,
     district_sum: Write<(Int, Int, Exact)>,
@@ -116,7 +116,7 @@ impl Payment {
         } else {
             (self.home, self.district)
         };
-        self.customer = inputs.who(warehouse, district);
+        self.customer = inputs.selected_customer(warehouse, district);
         self.amount = inputs.stream.between(100, 500_000);
         self.date_us = inputs.date_us();
     }

@@ -34,7 +34,7 @@ impl CountBounds {
 
 /// The new orders of one client in one district.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Ordered {
+pub(super) struct NewOrders {
     pub(super) bounds: CountBounds,
     /// The greatest number of an acknowledged order; zero if there is none.
     pub(super) newest: i64,
@@ -45,7 +45,7 @@ pub(super) struct Ordered {
 pub struct Tally {
     pub(super) home: i64,
     /// By district of the home warehouse.
-    pub(super) ordered: [Ordered; DISTRICTS as usize],
+    pub(super) ordered: [NewOrders; DISTRICTS as usize],
     pub(super) payments: CountBounds,
     /// Counts orders, not deliveries.
     pub(super) delivered: CountBounds,
@@ -55,7 +55,7 @@ impl Tally {
     pub(super) fn new(home: i64) -> Tally {
         Tally {
             home,
-            ordered: [Ordered::default(); DISTRICTS as usize],
+            ordered: [NewOrders::default(); DISTRICTS as usize],
             payments: CountBounds::default(),
             delivered: CountBounds::default(),
         }

@@ -22,6 +22,14 @@
 //! keys. Deviations from K2: new rows continue the numbers of the loaded ones (there, a random part of the
 //! key space is left out of the load); an update or delete of a row that may have been deleted reads it
 //! first; an update changes one field, or all.
+//!
+//! | file | what it holds |
+//! |---|---|
+//! | `options.rs`, `option_values.rs`, `option_forms.rs`, `options_tests.rs` | options, their values and their syntax; tests of them |
+//! | `schema.rs`, `mix.rs` | the workload; the kinds of operations and their weights |
+//! | `keys.rs`, `record_ranges.rs` | keys; ranges of records by number |
+//! | `content.rs`, `histogram.rs` | the content of fields; field lengths by a histogram |
+//! | `load.rs`, `transactions.rs`, `check.rs` | the load; the client; the check |
 
 mod check;
 mod content;

@@ -286,7 +286,7 @@ impl Client for YcsbClient {
     }
 
     #[inline]
-    fn shape(&self, kind: usize) -> AccessPattern {
+    fn access_pattern(&self, kind: usize) -> AccessPattern {
         match kind {
             READ | SCAN | INSERT => AccessPattern::Single,
             UPDATE if !self.deletes => AccessPattern::Single,

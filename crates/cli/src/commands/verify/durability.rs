@@ -20,12 +20,12 @@ use syncline_verify::durability::{self, ChildProgram, Class, FaultVerdict, Findi
 pub(super) fn durability<S: TargetRegistry>(args: &DurabilityArgs, registry: &S) -> Outcome {
     let program = ChildProgram::this(CHILD)?;
     if let Some(image) = &args.again {
-        let scratch = scratch(args, &durability::kept(image)?.store)?;
+        let scratch = scratch(args, &durability::read_case(image)?.store)?;
         return again(image, args.output.json, &program, &scratch);
     }
     let (store, options, like) = if let Some(url) = &args.like {
         let like = replica_config(url, registry)?;
-        (like.store.to_owned(), like.options, Some(like.twin))
+        (like.store.to_owned(), like.options, Some(like.replica))
     } else {
         let target = args.target.as_deref().unwrap_or_default();
         let (store, options) = durability::parse(durability::VERB, target)?;

@@ -15,7 +15,7 @@ use syncline_contract::{Isolation, Target};
 use syncline_record::prepare_folder;
 use syncline_stores::server::shown;
 use syncline_verify::durability::{self, ChildProgram, Request};
-use syncline_verify::isolation::{self, Ending, History, Loaded, elle};
+use syncline_verify::isolation::{self, History, LoadResult, TransactionStatus, elle};
 
 /// Verifies the isolation of a target's transactions, or checks a history.
 pub(super) fn isolation<S: TargetRegistry>(args: &IsolationArgs, registry: &S) -> Outcome {
@@ -50,7 +50,7 @@ pub(super) fn isolation<S: TargetRegistry>(args: &IsolationArgs, registry: &S) -
         terminal::note(&format!("history: {}", file.display()));
     }
     let history = &loaded.history;
-    if history.count(Ending::Committed) == 0 {
+    if history.count(TransactionStatus::Committed) == 0 {
         let what = match history.transactions.len() {
             0 => "its history contains no transaction".to_owned(),
             1 => "the one transaction of its history did not commit".to_owned(),
@@ -110,7 +110,8 @@ fn across_crashes(args: &IsolationArgs, crashes: usize) -> Outcome {
     let bar = terminal::Progress::of_messages();
     let progress = |what: &str| bar.at(0, what);
     let program = ChildProgram::this(CHILD)?;
-    let found = durability::across(&request, &program, interrupt::stop_flag(), &progress)?;
+    let found =
+        durability::check_crash_histories(&request, &program, interrupt::stop_flag(), &progress)?;
     drop(bar);
     let view = record::RecordOutput {
         runs: &args.output.runs,
@@ -165,8 +166,8 @@ fn schedules<S: TargetRegistry>(url: &str, registry: &S) -> Result<Vec<isolation
 }
 
 /// A history without further information.
-fn from_elsewhere(history: History) -> Loaded {
-    Loaded { product: String::new(), claimed: Isolation::NoneClaimed, history }
+fn from_elsewhere(history: History) -> LoadResult {
+    LoadResult { product: String::new(), claimed: Isolation::NoneClaimed, history }
 }
 
 /// Loads a target; returns its reported settings and the operations of its clients.
@@ -174,7 +175,7 @@ fn loaded<S: TargetRegistry>(
     args: &IsolationArgs,
     url: &str,
     registry: &S,
-) -> Result<Loaded, CannotRun> {
+) -> Result<LoadResult, CannotRun> {
     let target = registry.open(url)?;
     let load =
         isolation::Load { transactions: args.transactions, clients: args.clients, seed: args.seed };

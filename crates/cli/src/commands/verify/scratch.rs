@@ -55,7 +55,8 @@ fn warn_not_removed(path: &Path, error: &dyn std::fmt::Display) {
     terminal::warn(&format!("{path} could not be removed ({error}); remove it manually"));
 }
 
-/// Removes the directories of killed verifications. An unreadable directory holds none of ours.
+/// Removes the directories of killed verifications. An unreadable directory is skipped,
+/// because this user did not make it.
 fn remove_abandoned(directory: &Path) {
     let entries = fs::read_dir(directory).into_iter().flatten().flatten();
     for path in entries.map(|entry| entry.path()) {

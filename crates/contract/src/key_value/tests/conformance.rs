@@ -41,7 +41,7 @@ const FAULTS: [(Fault, &str); 13] = [
     (Fault::SkipsInScan, "scans by key"),
     (Fault::IgnoresLimit, "scans by key"),
     (Fault::KeepsRemoved, "remove and create again"),
-    (Fault::ReportsNothing, "evidence is given"),
+    (Fault::ReportsNothing, "settings are reported"),
     (Fault::FailsCommits, "get hits and misses"),
     (Fault::FailsCreate, "get hits and misses"),
 ];

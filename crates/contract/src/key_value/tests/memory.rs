@@ -69,7 +69,7 @@ impl KeyValue for Memory {
             version: "1".to_owned(),
             durability: Durability::None,
             durability_evidence: if silent { "" } else { "it is a map" }.to_owned(),
-            log_place: LogLocation::Nowhere("it keeps no log".to_owned()),
+            log_location: LogLocation::Nowhere("it keeps no log".to_owned()),
         }
     }
 

@@ -94,7 +94,7 @@ fn profiled(watched: Process, act: impl FnOnce()) -> Profile {
     let mut collector = open(&Subject::of(watched), &ProfilerOptions::default()).unwrap();
     collector.prepare().unwrap();
     collector.start().unwrap();
-    collector.go_on(&|| 0).unwrap();
+    collector.tick(&|| 0).unwrap();
     act();
     collector.end(&|| 0).unwrap();
     collector.stop().unwrap();
@@ -166,7 +166,7 @@ fn every_call_of_threads_that_were_there_and_of_later_ones_is_counted() {
         gettid().as_raw_nonzero().get().unsigned_abs()
     };
     let mut numbers = (0, 0);
-    let (counts, _) = counted(Process::Ours, || {
+    let (counts, _) = counted(Process::Own, || {
         let later = thread::spawn(move || work(1000));
         numbers = (work(777), later.join().unwrap());
     });
@@ -185,10 +185,11 @@ fn values_that_are_not_frame_pointers_create_no_sites() {
         return;
     };
     let mut number = 0;
-    let (counts, _) = counted(Process::Ours, || {
+    let (counts, _) = counted(Process::Own, || {
         let calling = thread::spawn(|| {
             // Values of any size, like sequence numbers and addresses of objects.
-            (0..3000).for_each(|at| super::foreign_frame_pointer::call_with_frame(at << (at % 32)));
+            (0..3000)
+                .for_each(|at| super::clobbered_frame_pointer::call_with_frame(at << (at % 32)));
             gettid().as_raw_nonzero().get().unsigned_abs()
         });
         number = calling.join().unwrap();
@@ -216,7 +217,7 @@ fn first_copies_of_many_sites_are_all_taken() {
     let Some(_alone) = may_load() else {
         return;
     };
-    let profile = profiled(Process::Ours, || {
+    let profile = profiled(Process::Own, || {
         let builder = thread::Builder::new().name("many sites".to_owned());
         let calling = builder.spawn(|| {
             calls_at_depths(4000);
@@ -278,7 +279,7 @@ fn no_event_is_lost_when_sites_do_not_fit() {
     let Some(_alone) = may_load() else {
         return;
     };
-    let profile = profiled(Process::Ours, || {
+    let profile = profiled(Process::Own, || {
         let builder = thread::Builder::new().stack_size(256 << 20);
         let named = builder.name("too many sites".to_owned());
         let (_reader, writer) = std::io::pipe().unwrap();
@@ -384,7 +385,7 @@ fn a_wait_inside_the_c_library_is_charged_to_its_caller() {
         return;
     };
     let profile = profiled_whole(|| {
-        profiled(Process::Ours, || {
+        profiled(Process::Own, || {
             let waiting = thread::Builder::new().name("waiting".to_owned());
             waiting.spawn(waits_here).unwrap().join().unwrap();
         })
@@ -424,7 +425,7 @@ fn every_switch_of_a_thread_that_waits_at_many_places_is_counted() {
         return;
     };
     let mut voluntary = 0;
-    let profile = profiled(Process::Ours, || {
+    let profile = profiled(Process::Own, || {
         let builder = thread::Builder::new().name("many places".to_owned());
         let waiting = builder.spawn(|| {
             (0..20).for_each(|_| waits_at_depths(40));
@@ -456,7 +457,7 @@ fn without_the_capability_the_error_says_how_to_permit_it() {
         };
         set_capabilities(None, none).unwrap();
         assert_refused();
-        let subject = Subject::of(Process::Ours);
+        let subject = Subject::of(Process::Own);
         let accounts = open(&subject, &ProfilerOptions::default()).unwrap_err();
         let is_refused =
             |how: &Precision| matches!(how, Precision::NotAttributable(why) if !why.is_empty());

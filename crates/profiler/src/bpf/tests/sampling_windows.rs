@@ -38,7 +38,7 @@ fn between_windows_syncs_are_counted_and_calls_are_not_and_sleepers_are_off_in_a
     if !programs.can_pause() {
         return; // Linux before 5.18, or without tracepoints of single calls: all events are counted.
     }
-    process_tree::enter(&mut programs, Process::Ours).unwrap();
+    process_tree::enter(&mut programs, Process::Own).unwrap();
     let (end, ended) = std::sync::mpsc::channel::<()>();
     let (sender, receiver) = std::sync::mpsc::channel();
     let sleeper = thread::spawn(move || {
@@ -92,7 +92,7 @@ fn expensive_events_are_sampled_in_windows_and_scaled_to_the_total() {
     };
     let (done, over) = (AtomicU64::new(0), AtomicBool::new(false));
     let commits = || done.load(Ordering::Relaxed);
-    let mut collector = open(&Subject::of(Process::Ours), &ProfilerOptions::default()).unwrap();
+    let mut collector = open(&Subject::of(Process::Own), &ProfilerOptions::default()).unwrap();
     collector.prepare().unwrap();
     let mut all = 0;
     let profile = thread::scope(|scope| {
@@ -105,10 +105,10 @@ fn expensive_events_are_sampled_in_windows_and_scaled_to_the_total() {
         });
         collector.start().unwrap();
         let before = commits();
-        collector.go_on(&commits).unwrap();
+        collector.tick(&commits).unwrap();
         for _ in 0..100 {
             thread::sleep(Duration::from_millis(20));
-            collector.go_on(&commits).unwrap();
+            collector.tick(&commits).unwrap();
         }
         collector.end(&commits).unwrap();
         all = (commits() - before) * CALLS;

@@ -11,7 +11,7 @@ fn write_skew(options: &str) -> (Result<(), Stop>, i64, String) {
     let folder = tempfile::tempdir().unwrap();
     let target = engine(&folder.path().join("store"), options);
     block_on(&(), target.create(&plan())).unwrap();
-    let isolation = block_on(&(), target.evidence()).unwrap().isolation;
+    let isolation = block_on(&(), target.reported_settings()).unwrap().isolation;
     let worker = target.worker().unwrap();
     let ended = Cell::new(Ok(()));
     let sum = block_on(&worker, async {

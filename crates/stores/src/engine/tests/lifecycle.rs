@@ -7,7 +7,7 @@ use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use syncline_contract::conformance::{block_on, conforms, refuses_foreign};
+use syncline_contract::conformance::{block_on, conforms, refuses_unmanaged};
 use syncline_contract::{
     AccessPattern, By, Int, Kind, Limit, LogLocation, OperationId, Order, Plan, Range, Scan,
     Session, Set, Target, Text, Value,
@@ -249,9 +249,9 @@ fn unmanaged_files_are_refused_and_left_unchanged() {
         std::fs::create_dir_all(directory.join(name).parent().unwrap()).unwrap();
         std::fs::write(directory.join(name), content).unwrap();
         let target = engine(&directory, "durability=data");
-        let findings = refuses_foreign(&target);
+        let findings = refuses_unmanaged(&target);
         assert!(findings.is_empty(), "{findings:?}");
-        let refusal = block_on(&(), target.meet()).unwrap_err();
+        let refusal = block_on(&(), target.preflight()).unwrap_err();
         assert!(refusal.what.contains("not made by syncline"), "{name}: {refusal}");
         assert_eq!(std::fs::read_to_string(directory.join(name)).unwrap(), content);
     }
@@ -271,14 +271,14 @@ fn it_reports_settings_in_force_and_refuses_invalid_ones() {
         let directory = folder.path().join(durability);
         let target = engine(&directory, &format!("durability={durability}"));
         block_on(&(), target.create(&plan())).unwrap();
-        let evidence = block_on(&(), target.evidence()).unwrap();
-        assert_eq!(evidence.durability.word(), durability);
-        assert_eq!(evidence.isolation.words(), "serializable");
-        assert_eq!(evidence.product, "syncline-engine");
+        let reported = block_on(&(), target.reported_settings()).unwrap();
+        assert_eq!(reported.durability.word(), durability);
+        assert_eq!(reported.isolation.words(), "serializable");
+        assert_eq!(reported.product, "syncline-engine");
         assert_eq!(target.name(), "engine");
-        assert_eq!(target.log_place(), LogLocation::Directory(folder.path().to_owned()));
+        assert_eq!(target.log_location(), LogLocation::Directory(folder.path().to_owned()));
         let value = |name: &str| {
-            let found = evidence.settings.iter().find(|setting| setting.name == name);
+            let found = reported.settings.iter().find(|setting| setting.name == name);
             found.unwrap().value.clone()
         };
         assert_eq!(value("segment_bytes"), (256 << 10).to_string());

@@ -1,4 +1,4 @@
-//! Tests what a transaction sees of others and of itself: refused writes, rollbacks, conflicts.
+//! Tests what a transaction sees of other transactions and of itself: refused writes, rollbacks, conflicts.
 
 use super::lifecycle::{ADD, ALL, DELETE, INSERT, all, engine, plan};
 use crate::engine::Engine;

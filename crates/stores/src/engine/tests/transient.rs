@@ -32,14 +32,14 @@ fn it_conforms_and_keeps_nothing_on_disk() {
 #[test]
 fn it_reports_that_nothing_is_stored() {
     let target = transient("durability=none");
-    assert!(block_on(&(), target.evidence()).is_err(), "it was not created");
+    assert!(block_on(&(), target.reported_settings()).is_err(), "it was not created");
     block_on(&(), target.create(&super::lifecycle::plan())).unwrap();
-    let evidence = block_on(&(), target.evidence()).unwrap();
-    assert_eq!(evidence.durability.word(), "none");
-    assert_eq!(evidence.isolation.words(), "serializable");
-    let mode = evidence.settings.iter().find(|setting| setting.name == "mode");
+    let reported = block_on(&(), target.reported_settings()).unwrap();
+    assert_eq!(reported.durability.word(), "none");
+    assert_eq!(reported.isolation.words(), "serializable");
+    let mode = reported.settings.iter().find(|setting| setting.name == "mode");
     assert_eq!(mode.unwrap().value, "transient");
-    assert!(matches!(target.log_place(), LogLocation::Nowhere(_)));
+    assert!(matches!(target.log_location(), LogLocation::Nowhere(_)));
     assert_eq!(target.name(), "engine (transient)");
     assert_eq!(target.synced_writes(), None);
 }

@@ -31,7 +31,7 @@ pub(in crate::jdbc) struct DurabilityReport {
 pub(in crate::jdbc) struct DurabilityQuery<'a> {
     pub(in crate::jdbc) connection: &'a mut Connection,
     /// The durability that an embedded database was created with; `None` for a server.
-    pub(in crate::jdbc) asked: Option<Durability>,
+    pub(in crate::jdbc) requested: Option<Durability>,
     /// The directory of an embedded database.
     pub(in crate::jdbc) directory: Option<&'a Path>,
     /// The directory of its log, if it is on this machine.
@@ -82,7 +82,7 @@ pub(in crate::jdbc) struct Product {
     /// Returns 1 if the session's role owns a schema, whose name goes between; `None` if schemas have
     /// no owners, or if every user of the server may do everything.
     pub(in crate::jdbc) owned: Option<(&'static str, &'static str)>,
-    /// Counts the active sessions of others on the server; `None` if it cannot be queried.
+    /// Counts the active sessions of other users on the server; `None` if it cannot be queried.
     pub(in crate::jdbc) others: Option<&'static str>,
     /// Counts how many more connections the server accepts; `None` if it cannot be queried.
     pub(in crate::jdbc) free: Option<&'static str>,
@@ -121,7 +121,7 @@ pub(in crate::jdbc) struct Embedded {
     /// The files that it creates in its directory.
     pub(in crate::jdbc) files: &'static [&'static str],
     /// The durabilities that it supports.
-    pub(in crate::jdbc) words: &'static [Durability],
+    pub(in crate::jdbc) durabilities: &'static [Durability],
     /// The default durability.
     pub(in crate::jdbc) default: Durability,
     /// Its URL for a directory and a durability.
@@ -133,7 +133,7 @@ pub(in crate::jdbc) struct Embedded {
     /// Properties of the JVM that must be set while the database starts.
     pub(in crate::jdbc) properties: fn(Durability) -> Vec<Property>,
     /// The statements that are executed once, after the database was created.
-    pub(in crate::jdbc) made: fn(Durability) -> Vec<String>,
+    pub(in crate::jdbc) creation_statements: fn(Durability) -> Vec<String>,
     /// The statement that is executed after each commit, before it is acknowledged.
     pub(in crate::jdbc) after_commit: fn(Durability) -> Option<&'static str>,
     /// A query that checks every table: schema, table, and 1 for an intact one; `None` if the product
@@ -162,8 +162,8 @@ impl Product {
 }
 
 /// A setting that a statement returned.
-pub(super) fn setting(name: &str, value: String, said_by: &str) -> Setting {
-    Setting { name: name.to_owned(), value, said_by: said_by.to_owned() }
+pub(super) fn setting(name: &str, value: String, source: &str) -> Setting {
+    Setting { name: name.to_owned(), value, source: source.to_owned() }
 }
 
 /// For a log that cannot be located.

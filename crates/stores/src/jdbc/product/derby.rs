@@ -60,13 +60,13 @@ pub(in crate::jdbc) const DERBY: Product = Product {
     embedded: Some(Embedded {
         elsewhere: &["memory:", "classpath:", "jar:", "directory:"],
         files: &["database"],
-        words: &[Durability::None, Durability::Data],
+        durabilities: &[Durability::None, Durability::Data],
         default: Durability::Data,
         url: |directory, _| format!("jdbc:derby:{};create=true", database(directory).display()),
         log: "database/log",
         login: &[],
         properties,
-        made: |_| Vec::new(),
+        creation_statements: |_| Vec::new(),
         after_commit: |_| None,
         check: Some(
             "SELECT schemaname, tablename, SYSCS_UTIL.SYSCS_CHECK_TABLE(schemaname, tablename) \

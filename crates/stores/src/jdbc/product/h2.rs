@@ -54,7 +54,7 @@ pub(in crate::jdbc) const H2: Product = Product {
     embedded: Some(Embedded {
         elsewhere: &["mem:", "tcp:", "ssl:", "zip:", "nio:", "split:"],
         files: &["database.mv.db", "database.trace.db", "database.lock.db"],
-        words: &[Durability::None, Durability::Os, Durability::Data],
+        durabilities: &[Durability::None, Durability::Os, Durability::Data],
         default: Durability::None,
         url: |directory, _| {
             let database = directory.join("database");
@@ -65,7 +65,7 @@ pub(in crate::jdbc) const H2: Product = Product {
         log: "",
         login: &[("user", "sa"), ("password", "")],
         properties: |_| Vec::new(),
-        made: |durability| match durability {
+        creation_statements: |durability| match durability {
             Durability::None => Vec::new(),
             _ => vec!["SET WRITE_DELAY 0".to_owned()],
         },
@@ -103,7 +103,7 @@ fn reported_durability(query: &mut DurabilityQuery<'_>) -> Result<DurabilityRepo
     }
     let delay = settings[0].value.clone();
     let written_by_us = delay == "0" && query.directory.is_some();
-    let (durability, evidence) = match query.asked {
+    let (durability, evidence) = match query.requested {
         Some(Durability::Data) if written_by_us => (
             Durability::Data,
             "CHECKPOINT SYNC, which writes and syncs, is executed after each commit and before it is \

@@ -62,7 +62,7 @@ pub(in crate::jdbc) const HSQLDB: Product = Product {
             "database.script.new",
             "database.log.new",
         ],
-        words: &[Durability::None, Durability::Data],
+        durabilities: &[Durability::None, Durability::Data],
         default: Durability::None,
         url: |directory, durability| {
             let delay = match durability {
@@ -75,7 +75,7 @@ pub(in crate::jdbc) const HSQLDB: Product = Product {
         log: "",
         login: &[("user", "SA"), ("password", "")],
         properties: |_| Vec::new(),
-        made: |_| Vec::new(),
+        creation_statements: |_| Vec::new(),
         after_commit: |_| None,
         check: None,
         close: Close::Statement("SHUTDOWN"),

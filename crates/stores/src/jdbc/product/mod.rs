@@ -7,6 +7,12 @@
 //! | HSQLDB | yes | `none`, its default; `data` by `hsqldb.write_delay=false` | yes |
 //! | PostgreSQL, MariaDB | no | | yes, by their settings |
 //! | any other | no | | yes; nothing is claimed |
+//!
+//! | file | what it holds |
+//! |---|---|
+//! | `definition.rs` | the type of a product |
+//! | `derby.rs`, `h2.rs`, `hsqldb.rs`, `postgres.rs`, `mariadb.rs` | one product each |
+//! | `other.rs` | any other product |
 
 mod definition;
 mod derby;

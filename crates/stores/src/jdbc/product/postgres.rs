@@ -29,7 +29,7 @@ pub(in crate::jdbc) const POSTGRES: Product = Product {
         ),
     }),
     patience: &[("loginTimeout", "10"), ("connectTimeout", "10"), ("tcpKeepAlive", "true")],
-    // Functions of others must not replace the server's own (CVE-2018-1058).
+    // Other users' functions must not replace the server's own (CVE-2018-1058).
     first: Some("SET search_path = pg_catalog, pg_temp"),
     owned: Some((
         "SELECT count(*) FROM pg_namespace n JOIN pg_roles r ON r.oid = n.nspowner WHERE n.nspname = '",

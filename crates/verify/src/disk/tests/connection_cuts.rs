@@ -158,7 +158,7 @@ fn an_orderly_end_is_not_a_cut() {
         assert_eq!(harness.written(&disk, &plan).blocks, 45);
         let found = harness.checked(&disk, None);
         assert_eq!((found.judgement.kind, found.judgement.bad()), (Kind::NoCut, 0));
-        assert_eq!((found.judgement.promised, found.judgement.looked), (45, 16));
+        assert_eq!((found.judgement.promised, found.judgement.inspected), (45, 16));
         let text = found.sentences().join("\n");
         assert!(text.contains("unknown: the writer ended normally"), "{text}");
         // Promises of a run that ended normally must be kept as well.

@@ -1,6 +1,8 @@
 //! A witness on loopback, and disks that lose power.
 
-use crate::disk::{Cut, Finding, Limit, Method, Plan, Subject, Witness, WitnessClient, Written};
+use crate::disk::{
+    Cut, Finding, Limit, Method, Plan, Subject, Witness, WitnessClient, WriteResult,
+};
 use crate::disk::{check, write};
 use std::net::SocketAddr;
 use std::path::Path;
@@ -36,16 +38,16 @@ pub(super) fn with_witness_on(disk: &SimulatedDisk, test: impl FnOnce(&Harness))
             scope.spawn(move || witness.serve(stop, &notify))
         };
         // A failing test stops the witness too.
-        let end = Ending(&stop);
+        let end = StopGuard(&stop);
         test(&harness);
         drop(end);
         serving.join().unwrap().unwrap();
     });
 }
 
-struct Ending<'e>(&'e AtomicBool);
+struct StopGuard<'e>(&'e AtomicBool);
 
-impl Drop for Ending<'_> {
+impl Drop for StopGuard<'_> {
     fn drop(&mut self) {
         self.0.store(true, Ordering::Relaxed);
     }
@@ -82,7 +84,7 @@ impl Harness {
     }
 
     /// Writes up to the plan's limit.
-    pub(super) fn written<D: Disk>(&self, disk: &D, plan: &Plan) -> Written {
+    pub(super) fn written<D: Disk>(&self, disk: &D, plan: &Plan) -> WriteResult {
         let stop = AtomicBool::new(false);
         write(disk, plan, &mut self.caller(), &stop, &|_| {}).unwrap()
     }

@@ -1,4 +1,10 @@
 //! The adapters, one file per store; `server.rs` holds what servers share.
+//!
+//! | file | what it holds |
+//! |---|---|
+//! | `engine.rs`, `sqlite.rs`, `rocksdb.rs`, `derby.rs` | embedded stores |
+//! | `postgres.rs`, `mariadb.rs` | servers |
+//! | `server.rs` | what servers share |
 
 #[cfg(feature = "jdbc")]
 mod derby;

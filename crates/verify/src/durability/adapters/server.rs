@@ -1,14 +1,14 @@
 //! The part that servers share: an unmodified server runs as its product's user on a given directory.
 //!
 //! The options of such a store are the server's own settings under their own names, as in
-//! `synchronous_commit=off`. `durability=` stands for one of them; `isolation=` is set by the clients.
+//! `synchronous_commit=off`. `durability=` sets one of them; `isolation=` is set by the clients.
 
 use crate::durability::adapter::{Adapter, Running, Setting};
 use crate::error::{Error, Result};
 use crate::power::Classify;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
-use syncline_launcher::{AttachedInstance, Ending, NotStarted, Product};
+use syncline_launcher::{AttachedInstance, NotStarted, Product, ShutdownMode};
 
 /// A memory file system that every user may enter, if there is one.
 const MEMORY: &str = "/dev/shm";
@@ -29,7 +29,7 @@ pub(super) struct Server {
     pub(super) ballast: i64,
     /// Settings for every run that keep files small and often written.
     pub(super) small: &'static str,
-    /// The setting that a durability level stands for; none for a level that the product does not have.
+    /// The setting for a durability level; none for a level that the product does not have.
     pub(super) durability: fn(&str) -> Option<&'static str>,
     /// The durability level that settings amount to.
     pub(super) word: fn(&Values<'_>) -> &'static str,
@@ -187,12 +187,12 @@ impl Running for RunningServer {
         self.url.clone()
     }
 
-    fn end(&mut self, ending: Ending) -> Result<()> {
+    fn end(&mut self, ending: ShutdownMode) -> Result<()> {
         self.instance.end(ending).map_err(Error::CannotRun)
     }
 
     fn most_severe_line(&self) -> Option<String> {
-        self.instance.gravest()
+        self.instance.most_severe_line()
     }
 }
 

@@ -147,7 +147,7 @@ mod tests {
     use super::super::parse;
     use crate::distributions::Stream;
     use crate::script::error::Source;
-    use crate::script::value::{Held, Scalar};
+    use crate::script::value::{Scalar, VariableValue};
     use crate::script::variables::{Names, Values};
 
     /// The value as pgbench's `debug` prints it, or the error message.
@@ -156,7 +156,7 @@ mod tests {
         let mut names = Names::default();
         let given =
             [("v", "7"), ("d", "1.5"), ("t", "true"), ("nul", "null"), ("default_seed", "5432")];
-        let slots = given.map(|(name, text)| (names.slot(name), Held::given(text)));
+        let slots = given.map(|(name, text)| (names.slot(name), VariableValue::given(text)));
         let expression = match parse(source, 0..text.len(), &mut names) {
             Ok(expression) => expression,
             Err(error) => return error.to_string(),

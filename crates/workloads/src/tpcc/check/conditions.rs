@@ -1,7 +1,7 @@
 //! The conditions, one check each.
 
 use super::super::scale::{DISTRICTS, Scale};
-use super::super::tally::{CountBounds, Ordered, Tally};
+use super::super::tally::{CountBounds, NewOrders, Tally};
 use super::check_helpers::{amount, not_applicable};
 use super::district::{District, OfOrders};
 use super::order_scan::{Piece, walk};
@@ -317,8 +317,8 @@ struct Customer {
 }
 
 /// The acknowledged new orders of a district, of all clients.
-fn ordered(tallies: &[Tally], (warehouse, district): (i64, i64)) -> Ordered {
-    let mut all = Ordered::default();
+fn ordered(tallies: &[Tally], (warehouse, district): (i64, i64)) -> NewOrders {
+    let mut all = NewOrders::default();
     for tally in tallies.iter().filter(|tally| tally.home == warehouse) {
         let of = tally.ordered[district as usize - 1];
         all.bounds.add(of.bounds);
