@@ -18,7 +18,7 @@ pub(crate) trait Collector: Debug {
         Ok(())
     }
 
-    /// The metrics that it owns: collectors opened after it find them in `Subject::taken` and leave out those
+    /// The metrics that it owns: collectors opened after it find them in `Subject::covered` and leave out those
     /// metrics, or themselves.
     fn takes(&self) -> &[Metric] {
         &[]
