@@ -16,7 +16,7 @@ chosen() { # -s SECONDS, -r REPETITIONS and names of parts, of the command line:
     case $1 in
       -s) seconds=$2; shift 2 ;;
       -r) repetitions=$2; shift 2 ;;
-      -*) echo "$1 is no option: -s SECONDS of a run, -r REPETITIONS, then names of parts" >&2; exit 2 ;;
+      -*) echo "$1 is not an option: -s SECONDS of a run, -r REPETITIONS, then names of parts" >&2; exit 2 ;;
       *) parts+=("$1"); shift ;;
     esac
   done

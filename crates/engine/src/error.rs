@@ -2,10 +2,12 @@
 
 use crate::conflict::Conflict;
 use crate::ids::{Csn, DatabaseId, TreeId};
-use crate::log::RECORD_BYTES_MAX;
 use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
+
+/// The largest allowed `record_bytes_max` of a log; what to do about a longer record depends on it.
+pub(crate) const RECORD_BYTES_MAX: u64 = 64 << 20;
 
 /// A result of the engine.
 pub type Result<T> = std::result::Result<T, Error>;
@@ -45,7 +47,7 @@ pub enum Error {
     #[error(
         "{path} is not a log segment of this engine; move it away, or choose another directory"
     )]
-    Foreign {
+    NotASegment {
         /// The file.
         path: PathBuf,
     },
@@ -455,7 +457,7 @@ pub enum Error {
     },
     /// A call from inside a closure that borrows a row in its page.
     #[error(
-        "the closure of show_sought cannot use the engine, since a page is latched meanwhile; call get_sought instead"
+        "the closure of show_prefetched cannot use the engine, since a page is latched meanwhile; call get_prefetched instead"
     )]
     InShownRow,
     /// A row exists, but a sum in it would overflow or exceed a bound.

@@ -10,7 +10,7 @@
 pub use crate::access::fuzzing::{patch, row};
 pub use crate::buffer::fuzzing::page;
 pub use crate::catalog::fuzzing::catalog;
-pub use crate::checkpoint::fuzzing::{forest, map, root};
+pub use crate::checkpoint::fuzzing::{map, root, tree_directory};
 pub use crate::log::fuzzing::{frame, recovery, segment};
 pub use crate::txn::fuzzing::record;
 
@@ -36,7 +36,7 @@ pub const TARGETS: [Target; 11] = [
     target("page", page, buffer::fuzzing::page_seeds),
     target("root", root, checkpoint::fuzzing::root_seeds),
     target("map", map, checkpoint::fuzzing::map_seeds),
-    target("forest", forest, checkpoint::fuzzing::forest_seeds),
+    target("tree_directory", tree_directory, checkpoint::fuzzing::tree_directory_seeds),
     target("catalog", catalog, catalog::fuzzing::catalog_seeds),
     target("row", row, access::fuzzing::row_seeds),
     target("patch", patch, access::fuzzing::patch_seeds),

@@ -57,6 +57,11 @@
 //! | `catalog` | the definitions of tables and indexes, which are rows too |
 //! | `table` | tables of typed rows over transactions on bytes |
 //! | `database` | a directory: open, checkpoint, change definitions, verify, close |
+//! | `error`, `conflict`, `options`, `ids`, `origin` | errors, conflicts, options, numbers, and which database a handle belongs to |
+//! | `persistent_map`, `distribution`, `thread_slot` | a map whose clones share nodes; distributions; a number for each thread |
+//! | `sync`, `panics` | locks with a checked order, and the primitives of the model checkers; what a panic closes |
+//! | `step`, `planted_bug` | points at which a test may stop a thread; deliberate bugs that tests must find |
+//! | `scheduler`, `seeds`, `own_process`, `stop_on_drop`, `fuzzing` | support of tests and fuzzing |
 //!
 //! # What it promises
 //!
@@ -81,7 +86,7 @@
 //!
 //! No call panics because of how it is called, waits forever, or changes something before it fails. If a
 //! closure of the caller panics, its transaction ends; the session, the table and the row that the closure
-//! was given can be used again. The caller has two duties: the closure of `show_sought` must not drop the
+//! was given can be used again. The caller has two duties: the closure of `show_prefetched` must not drop the
 //! database, and code that uses the [`log`] without a database orders commits as its functions say.
 //! | error | the transaction | what to do |
 //! |---|---|---|
@@ -93,7 +98,7 @@
 //!
 //! Misuse is refused, and the transaction stays as it was: a handle of another database or of an earlier
 //! opening ([`Error::OtherDatabase`]), of a table that was dropped or changed ([`Error::TableChanged`]), a
-//! row sought in another table ([`Error::OtherTable`]), a savepoint of another transaction
+//! key prefetched for another table ([`Error::OtherTable`]), a savepoint of another transaction
 //! ([`Error::OtherMark`]), a ticket of another database ([`Error::OtherTicket`]), calls without a transaction
 //! ([`Error::NotBegun`]), a second begin ([`Error::AlreadyBegun`]), writes in a read-only transaction
 //! ([`Error::ReadOnly`]), columns that do not exist ([`Error::NoColumn`]), a lookup of one row by an index
@@ -112,9 +117,9 @@
 //! | `create_table`, `drop_table`, `change_table`, `load_table` | each other, and the commit gate, which they hold while they work |
 //! | `checkpoint`, `verify`, `close` | the commit gate, and the disk |
 //! | `wait`, `flush` | the log's write and sync |
-//! | [`Worker::uncork`](log::Worker::uncork), dropping a [`Worker`](log::Worker) | a write of the log, at [`Writer::Worker`](log::Writer::Worker) |
+//! | [`Worker::end_pass`](log::Worker::end_pass), dropping a [`Worker`](log::Worker) | a write of the log, at [`Writer::Worker`](log::Writer::Worker) |
 //! | polling [`Completion`](log::Completion) | nothing; at durability none, earlier commits that are being published |
-//! | [`Prefetcher`], `stats`, `horizon`, `abort` | nothing |
+//! | [`Prefetcher`], `stats`, `durable_lsn`, `abort` | nothing |
 //! | dropping a [`Database`] | its threads, which finish their current step |
 //!
 //! A wait for the gate never lasts longer than the engine's own work, or [`Options::exclusive_wait_ms`] for a

@@ -20,7 +20,7 @@ pub(crate) enum PlantedBug {
     /// A failed sync counts as successful.
     SwallowSyncError,
     /// The durable LSN follows the newest stable frame instead of the last one before the first gap.
-    HorizonPastGap,
+    DurablePastGap,
     /// A segment's header is written only after its first frame.
     HeaderAfterFrames,
     /// Recovery copies a torn frame with a new, valid checksum.
@@ -48,7 +48,7 @@ pub(crate) enum PlantedBug {
     /// A checkpoint's root is written before its pages are synced.
     RootBeforePages,
     /// A checkpoint's root is written before the log is durable up to its commit.
-    RootBeforeHorizon,
+    RootBeforeDurable,
     /// The slots that a checkpoint supersedes are freed before its root is stable.
     FreeBeforeRootStable,
     /// Pages of the data file are accepted without checking them.
@@ -96,9 +96,9 @@ pub(crate) enum PlantedBug {
     /// A log segment is dropped before a checkpoint that supersedes it is stable.
     SegmentDroppedEarly,
     /// A checkpoint takes its snapshot while commits are under way.
-    CutWithoutGate,
+    SnapshotWithoutGate,
     /// A checkpoint does not list the trees.
-    ForestNotInCheckpoint,
+    TreeDirectoryNotInCheckpoint,
     /// Pages that were freed before the snapshot stay in the data file.
     ForgetFreedPages,
     /// Redo begins one commit too late.
@@ -118,7 +118,7 @@ pub(crate) enum PlantedBug {
     /// The log record of a dropped table does not drop its trees.
     DropUnlogged,
     /// A snapshot uses a table or an index that was created after its read point.
-    UseMadeLater,
+    UseBeforeCreation,
     /// Ghosts of a table that has changed since are not collected.
     ForgetGhosts,
     /// An index built while writers run does not receive their changes.
@@ -134,29 +134,29 @@ pub(crate) enum PlantedBug {
     /// A refusal is reported before the commits that it depends on are stable.
     RefuseUnstable,
     /// Waiters at a slot of the log's ring are forgotten when a later commit takes the slot.
-    ForgetSleepers,
+    ForgetWaiters,
     /// A commit that fills a gap does not wake the sleepers behind it.
-    LeaveGapSleepers,
+    LeaveGapWaiters,
     /// A number that is given up does not wake the sleepers behind it.
-    LeaveVoidSleepers,
+    LeaveVoidWaiters,
     /// A thread that waits for a commit sleeps without checking again after it has registered.
-    LookOnce,
+    CheckOnce,
     /// The log's thread leaves staged commits to the end of a pass even when no worker is in one.
-    LeaveToNobody,
+    LeaveToAbsentPass,
     /// A failure of the log wakes no waiter.
-    FailQuietly,
+    FailWithoutWake,
     /// The cap on versions does not count the overflow pages of a version.
     VersionsEscapeCap,
     /// A scan with a limit counts ghosts against the limit.
     GhostCountsAgainstLimit,
     /// A thread that enters the gate checks whether it is closed before it is counted.
-    LookBeforeCounting,
+    CheckBeforeCounting,
     /// Opening the gate does not wake the threads that wait at it.
-    OpenQuietly,
+    OpenWithoutWake,
     /// A checkpoint takes its mutex before it closes the gate.
     CheckpointBeforeGate,
     /// Leaving the gate does not check whether a thread waits to close it.
-    LeaveQuietly,
+    LeaveWithoutWake,
     /// Leaving the gate wakes the closer without holding the mutex under which it checks.
     WakeUnlocked,
 }

@@ -37,7 +37,7 @@ pub(crate) enum Step {
     /// Leave the commit section.
     Leave,
     /// Perform an I/O request of the log.
-    LogJob,
+    LogRequest,
     /// Do the next I/O of a checkpoint, whose mutex is held.
     Checkpoint,
     /// Begin or continue a definition.
@@ -56,7 +56,7 @@ impl Step {
     pub(crate) fn may_hold_lock(self) -> bool {
         matches!(
             self,
-            Step::LogJob | Step::Checkpoint | Step::Definition | Step::Taken | Step::Wait(_)
+            Step::LogRequest | Step::Checkpoint | Step::Definition | Step::Taken | Step::Wait(_)
         )
     }
 }

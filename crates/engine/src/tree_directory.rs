@@ -20,7 +20,7 @@
 //! Invariant: it changes only behind the closed gate or in recovery, so it is stable during a snapshot.
 
 use crate::access::btree::Tree;
-use crate::access::btree::overflow::{OverflowPointer, STUB_BYTES};
+use crate::access::btree::overflow::{OVERFLOW_POINTER_BYTES, OverflowPointer};
 use crate::ids::{Csn, PageId, TreeId};
 use crate::persistent_map::PersistentMap;
 use crate::sync::rank::TREE_DIRECTORY;
@@ -163,10 +163,13 @@ impl Snapshot {
 fn orphans(bytes: &[u8]) -> Result<Vec<OverflowPointer>, &'static str> {
     let split = bytes.split_at_checked(4);
     let (count, pointers) = split.ok_or("the list of orphans is truncated")?;
-    if pointers.len() as u64 != u64::from(u32_at(count, 0)) * STUB_BYTES as u64 {
+    if pointers.len() as u64 != u64::from(u32_at(count, 0)) * OVERFLOW_POINTER_BYTES as u64 {
         return Err("the list of orphans has a length that does not match its count");
     }
-    Ok(pointers.chunks_exact(STUB_BYTES).filter_map(OverflowPointer::from_value).collect())
+    Ok(pointers
+        .chunks_exact(OVERFLOW_POINTER_BYTES)
+        .filter_map(OverflowPointer::from_value)
+        .collect())
 }
 
 fn u32_at(bytes: &[u8], at: usize) -> u32 {

@@ -140,7 +140,7 @@ impl Executor {
                 ready.asleep.store(false, Ordering::SeqCst);
                 continue;
             }
-            worker.cork();
+            worker.begin_pass();
             for client in pass.drain(..) {
                 let mut context = Context::from_waker(&wakers[client]);
                 if let Poll::Ready(commits) = clients[client].as_mut().poll(&mut context) {
@@ -148,7 +148,7 @@ impl Executor {
                     sum += commits;
                 }
             }
-            worker.uncork();
+            worker.end_pass();
         }
         sum
     }
@@ -175,9 +175,9 @@ pub(crate) fn publish_cost(path: &Path, slice_ms: u64) -> Outcome {
         }
         publishing_ns += clock::now() - from;
         log.flush().expect("a flush");
-        log.release(log.horizon());
+        log.release(log.durable_lsn());
     }
-    let hash = log.horizon().0;
+    let hash = log.durable_lsn().0;
     log.close().expect("the log can be closed");
     std::fs::remove_dir_all(path).expect("the benchmark's folder can be removed");
     Outcome {

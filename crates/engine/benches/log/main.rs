@@ -123,7 +123,7 @@ fn on_log(path: &Path, options: Options, load: Load, slice_ms: u64) -> Outcome {
         stats.write_ns.mean().unwrap_or_default() / 1e3,
         cpu_us / commits as f64,
     );
-    let hash = log.horizon().0;
+    let hash = log.durable_lsn().0;
     assert!(hash >= commits, "every counted commit is stable");
     log.close().expect("the log can be closed");
     std::fs::remove_dir_all(path).expect("the benchmark's folder can be removed");

@@ -5,6 +5,14 @@
 //! --rows 100000 --rounds 5` sets rows and repetitions, `-- --only NAME` selects parts. Under `cargo test` it
 //! runs once with tiny input, in the build's folder for temporary files. It ends with a checksum of the work,
 //! so that nothing is optimized away.
+//!
+//! | file | what it holds |
+//! |---|---|
+//! | `transactions.rs` | the cost of transactions |
+//! | `reads.rs`, `pointer_chase.rs` | the waits of a point read, and the minimum for as many dependent loads |
+//! | `memory.rs` | the memory of a row |
+//! | `recovery.rs` | the speed of redo |
+//! | `peers.rs` | the same rows in LMDB and redb |
 
 #![allow(clippy::print_stdout, reason = "a benchmark prints its results")]
 

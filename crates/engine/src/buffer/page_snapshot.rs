@@ -242,7 +242,7 @@ impl Buffer {
 
     /// Both at once.
     #[cfg(test)]
-    pub(crate) fn cut(&self) -> PageSnapshot {
+    pub(crate) fn take_snapshot(&self) -> PageSnapshot {
         self.end_snapshot(self.begin_snapshot())
     }
 

@@ -167,7 +167,7 @@ impl Buffer {
     }
 
     /// Adds a new page under its allocated number; it is dirty from the start.
-    pub(crate) fn place(&self, content: Content) {
+    pub(crate) fn add_page(&self, content: Content) {
         let content = self.moved_to_block(content);
         let mut listed = self.snapshots.listed.lock();
         let page = content.page();
@@ -177,7 +177,7 @@ impl Buffer {
     }
 
     /// Adds a new page that no checkpoint sees until it is attached.
-    pub(crate) fn place_detached(&self, content: Content) {
+    pub(crate) fn add_detached_page(&self, content: Content) {
         self.put_new(content, DETACHED);
         self.promised.fetch_sub(1, Ordering::Relaxed);
     }

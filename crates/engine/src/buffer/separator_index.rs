@@ -67,7 +67,7 @@ const FIRST_BYTES: usize = 4 * 64;
 #[derive(Clone)]
 pub(super) struct SeparatorIndex(Arc<[u64]>);
 
-/// The position of a key among the separators, as far as discriminators determine it.
+/// The position of a key among the separators, to the extent that discriminators determine it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Rank {
     /// Behind exactly this many separators.

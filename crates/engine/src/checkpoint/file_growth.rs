@@ -1,6 +1,6 @@
 //! Space for a checkpoint: the file grows by zeros, written and synced, until there are enough slots.
 //!
-//! The file grows ahead of the snapshot as far as the need is known then ([`DataFile::make_room`]): after the
+//! The file grows ahead of the snapshot by the need known then ([`DataFile::make_room`]): after the
 //! snapshot every page that changes needs an extra image until it is captured. The checkpoint makes the
 //! missing rest in its first state. The lengths of images show only as they are captured: if they are longer
 //! than earlier ones, the checkpoint returns to this state for the difference.
@@ -146,7 +146,7 @@ impl FileGrowth {
         }
     }
 
-    /// Bytes by which the file must still grow, as far as known.
+    /// Bytes by which the file must still grow, as now known.
     pub(super) fn remaining_bytes<D: Disk>(&self, file: &DataFile<D>) -> u64 {
         let has = self.unsynced.unwrap_or(file.slots.count());
         self.goal.map_or(0, |goal| goal.saturating_sub(has)) * file.slot_bytes()

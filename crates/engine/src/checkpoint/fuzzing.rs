@@ -124,7 +124,7 @@ pub(crate) fn map_seeds() -> Vec<Vec<u8>> {
 }
 
 /// The list of trees that a checkpoint carries.
-pub fn forest(data: &[u8]) {
+pub fn tree_directory(data: &[u8]) {
     let Ok(listed) = TreeDirectory::from_bytes(data) else {
         return;
     };
@@ -134,7 +134,7 @@ pub fn forest(data: &[u8]) {
 }
 
 /// Lists as checkpoints write them.
-pub(crate) fn forest_seeds() -> Vec<Vec<u8>> {
+pub(crate) fn tree_directory_seeds() -> Vec<Vec<u8>> {
     let trees = TreeDirectory::default();
     let empty = trees.snapshot().to_bytes(&[]);
     for (id, root) in [(1, 3), (2, 9), (7, 1 << 35)] {

@@ -1,5 +1,5 @@
 //! The plan of a checkpoint, made before its first I/O: which map pages it writes, and how many slots it
-//! needs, as far as known before images are captured.
+//! needs, as estimated before images are captured.
 
 use crate::checkpoint::data_file::DataFile;
 use crate::checkpoint::file_growth::SpaceNeeded;

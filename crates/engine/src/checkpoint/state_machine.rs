@@ -26,7 +26,7 @@ pub(crate) enum Progress {
         bytes: u64,
     },
     /// Nothing: the log must first be stable up to this commit.
-    AwaitHorizon(Csn),
+    AwaitDurable(Csn),
     /// The checkpoint is stable and in force.
     Done,
 }
@@ -206,8 +206,8 @@ impl Checkpoint {
             return Ok(Progress::Worked { bytes: 0 });
         }
         if self.state == State::WaitForLog {
-            if durable_lsn < self.csn() && !planted(PlantedBug::RootBeforeHorizon) {
-                return Ok(Progress::AwaitHorizon(self.csn()));
+            if durable_lsn < self.csn() && !planted(PlantedBug::RootBeforeDurable) {
+                return Ok(Progress::AwaitDurable(self.csn()));
             }
             self.state = State::Root;
         }

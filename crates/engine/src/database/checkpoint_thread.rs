@@ -41,12 +41,12 @@ const PAUSE_MAX_NS: Nanos = 100_000_000;
 /// Dropping it ends the thread and waits for it.
 #[derive(Debug)]
 pub(crate) struct CheckpointThread {
-    ending: Arc<Ending>,
+    stop_signal: Arc<StopSignal>,
     thread: Option<JoinHandle<()>>,
 }
 
 #[derive(Debug, Default)]
-struct Ending {
+struct StopSignal {
     ends: Mutex<bool>,
     bell: Condvar,
 }
@@ -62,7 +62,7 @@ struct LogGrowth {
 
 struct Rounds<D: Disk> {
     engine: Arc<Engine<D>>,
-    ending: Arc<Ending>,
+    stop_signal: Arc<StopSignal>,
     /// When the last checkpoint began.
     at_last: LogGrowth,
     last_began: Nanos,
@@ -76,10 +76,10 @@ struct Rounds<D: Disk> {
 
 impl CheckpointThread {
     pub(crate) fn start<D: Disk>(engine: &Arc<Engine<D>>) -> Result<CheckpointThread> {
-        let ending = Arc::new(Ending::default());
+        let stop_signal = Arc::new(StopSignal::default());
         let mut rounds = Rounds {
             engine: Arc::clone(engine),
-            ending: Arc::clone(&ending),
+            stop_signal: Arc::clone(&stop_signal),
             at_last: LogGrowth::default(),
             last_began: clock::now(),
             interval_ns: 0,
@@ -102,7 +102,7 @@ impl CheckpointThread {
                 );
             })
             .map_err(|source| Error::Thread { source })?;
-        Ok(CheckpointThread { ending, thread: Some(thread) })
+        Ok(CheckpointThread { stop_signal, thread: Some(thread) })
     }
 }
 
@@ -110,9 +110,9 @@ impl Drop for CheckpointThread {
     fn drop(&mut self) {
         {
             let _held = Held::<CHECKPOINT_THREAD>::awaited();
-            *self.ending.ends.lock() = true;
+            *self.stop_signal.ends.lock() = true;
         }
-        self.ending.bell.notify_all();
+        self.stop_signal.bell.notify_all();
         if let Some(thread) = self.thread.take() {
             // The thread's panics were caught and have failed the log.
             let _ended = thread.join();
@@ -146,9 +146,9 @@ impl<D: Disk> Rounds<D> {
     /// Sleeps. Returns true if the thread must end.
     fn pause(&self, span: Duration) -> bool {
         let _held = Held::<CHECKPOINT_THREAD>::awaited();
-        let mut ends = self.ending.ends.lock();
+        let mut ends = self.stop_signal.ends.lock();
         if !*ends {
-            self.ending.bell.wait_for(&mut ends, span);
+            self.stop_signal.bell.wait_for(&mut ends, span);
         }
         *ends
     }
@@ -216,7 +216,7 @@ impl<D: Disk> Rounds<D> {
         let engine = Arc::clone(&self.engine);
         let Some(checkpoints) = &engine.checkpoints else {
             // Nothing is stored, so nothing in the log is needed either.
-            engine.core.log.release(engine.core.log.horizon());
+            engine.core.log.release(engine.core.log.durable_lsn());
             self.at_last = grown;
             return;
         };

@@ -125,7 +125,7 @@ impl<D: Disk> Checkpoints<D> {
                 return Ok(is_begun);
             }
             let _failing = core.fail_on_panic("the beginning of a checkpoint");
-            let closed = (!planted(PlantedBug::CutWithoutGate)).then(|| core.close_gate());
+            let closed = (!planted(PlantedBug::SnapshotWithoutGate)).then(|| core.close_gate());
             let closed = closed.transpose()?;
             let inside = if attempt < BEGIN_ATTEMPTS {
                 self.inside.try_lock()
@@ -282,7 +282,7 @@ impl<D: Disk> Checkpoints<D> {
                 let left_bytes = now.checkpoint.remaining_bytes(file);
                 Ok(Step::Worked { bytes, left_bytes })
             }
-            Ok(Progress::AwaitHorizon(csn)) => {
+            Ok(Progress::AwaitDurable(csn)) => {
                 core.log.make_stable(csn)?;
                 now.log_is_stable = true;
                 Ok(Step::Worked { bytes: 0, left_bytes: now.checkpoint.remaining_bytes(file) })
@@ -346,7 +346,7 @@ fn begin_checkpoint<D: Disk>(inside: &mut Inside<D>, core: &Core<D>, parts: Snap
         dirty: snapshot.dirty,
         freed: if planted(PlantedBug::ForgetFreedPages) { Vec::new() } else { snapshot.freed },
         next_page: snapshot.next_page,
-        meta: if planted(PlantedBug::ForestNotInCheckpoint) {
+        meta: if planted(PlantedBug::TreeDirectoryNotInCheckpoint) {
             Vec::new()
         } else {
             parts.tree_directory.to_bytes(&parts.orphans)

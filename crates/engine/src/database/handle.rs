@@ -230,13 +230,13 @@ impl<D: Disk> Database<D> {
         self.check()?;
         match &self.engine.checkpoints {
             Some(checkpoints) => checkpoints.run(&self.engine.core, &self.engine.tree_directory),
-            None => Ok(self.engine.core.log.horizon()),
+            None => Ok(self.engine.core.log.durable_lsn()),
         }
     }
 
     /// The durable LSN: everything up to this commit is stable (at durability `none`: written).
-    pub fn horizon(&self) -> Csn {
-        self.engine.core.log.horizon()
+    pub fn durable_lsn(&self) -> Csn {
+        self.engine.core.log.durable_lsn()
     }
 
     /// Writes everything that was committed before the call, and waits until it is stable.
@@ -302,7 +302,7 @@ impl<D: Disk> Database<D> {
     }
 
     /// A prefetcher, which descends for many reads at once so that their cache misses overlap.
-    pub fn scout(&self) -> Prefetcher<D> {
+    pub fn prefetcher(&self) -> Prefetcher<D> {
         Prefetcher::new(&self.engine.core)
     }
 

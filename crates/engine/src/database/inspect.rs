@@ -20,7 +20,7 @@ pub struct Inspection {
     /// The log's settings, read back from its files.
     pub log: log::Settings,
     /// The durable LSN: everything up to this commit is stable.
-    pub horizon: Csn,
+    pub durable_lsn: Csn,
     /// Everything up to this commit is in the data file; none in transient mode.
     pub checkpoint: Option<Csn>,
     /// A description of the data file, line by line.
@@ -61,7 +61,7 @@ impl<D: Disk> Engine<D> {
             directory: self.directory.clone(),
             log_directory: log_directory(&self.directory, &self.options),
             log: self.core.log.settings()?,
-            horizon: self.core.log.horizon(),
+            durable_lsn: self.core.log.durable_lsn(),
             checkpoint: self.checkpoints.as_ref().map(Checkpoints::csn),
             data_file,
             tables: tables.collect(),
@@ -78,7 +78,7 @@ impl fmt::Display for Inspection {
             self.log_directory.display(),
             self.log.durability.word(),
             self.log.segment_bytes,
-            self.horizon
+            self.durable_lsn
         )?;
         self.data_file.iter().try_for_each(|line| writeln!(f, "{line}"))?;
         for table in &self.tables {

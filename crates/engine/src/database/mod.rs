@@ -18,6 +18,7 @@
 //! | `handle.rs` | `Database` |
 //! | `verify.rs`, `verify_rows.rs` | checks of trees, and of tables against indexes |
 //! | `inspect.rs`, `stats.rs` | descriptions and counters for people |
+//! | `schedules.rs`, `simulation/`, `tests/` | step-locked schedules, crash simulation, tests |
 
 mod checkpoint_thread;
 mod checkpoints;

@@ -89,7 +89,7 @@ const ROLES: [Role; 13] = [
     Role::CheckpointThread,
     Role::Write(Begin::Serializable),
     Role::WriteAlone,
-    Role::Read(Begin::ReadOnlyAtHorizon),
+    Role::Read(Begin::ReadOnlyDurable),
     Role::Read(Begin::Serializable),
 ];
 
@@ -483,6 +483,6 @@ finds! {
     search;
     // H1, A.B1
     a_checkpoint_that_takes_its_mutex_before_the_gate_is_found: CheckpointBeforeGate within 200,
-    a_gate_that_opens_without_waking_those_who_wait_is_found: OpenQuietly within 200,
-    a_section_that_ends_without_waking_the_closer_is_found: LeaveQuietly within 400,
+    a_gate_that_opens_without_waking_those_who_wait_is_found: OpenWithoutWake within 200,
+    a_section_that_ends_without_waking_the_closer_is_found: LeaveWithoutWake within 400,
 }

@@ -218,7 +218,7 @@ fn insert<D: Disk>(
     csn: Csn,
 ) -> Result<bool> {
     if !overflow::is_needed(&core.buffer, value.len()) {
-        return place(core, tree, (key, value, VersionWord::of(csn)), None);
+        return insert_into_leaf(core, tree, (key, value, VersionWord::of(csn)), None);
     }
     let pages = ChainSize::of(&core.buffer).pages(value.len() as u64);
     let pointer = retry_at_cap(
@@ -227,7 +227,7 @@ fn insert<D: Disk>(
         |()| overflow::write(&core.buffer, tree.id, value),
     )?;
     let row = (key, &pointer.to_value()[..], VersionWord::of(csn).overflow());
-    let placed = place(core, tree, row, Some(pointer));
+    let placed = insert_into_leaf(core, tree, row, Some(pointer));
     if !matches!(placed, Ok(true)) {
         overflow::free(&core.buffer, pointer);
     }
@@ -235,7 +235,7 @@ fn insert<D: Disk>(
 }
 
 /// Puts a row into its leaf; `pointer` is the chain of its value, still detached.
-fn place<D: Disk>(
+fn insert_into_leaf<D: Disk>(
     core: &Core<D>,
     tree: &Tree,
     (key, value, word): (&[u8], &[u8], VersionWord),

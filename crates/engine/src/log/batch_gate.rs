@@ -1,12 +1,13 @@
 //! The batch gate: holds a batch while a worker is about to add more commits to it.
 //!
-//! A worker is *in a pass* from [`cork`](super::Worker::cork) to [`uncork`](super::Worker::uncork), and
-//! *expected* from the moment a completion has woken one of its clients until its next pass starts, or until
-//! that client is polled outside of a pass. A worker that has never begun a pass is never expected. While any
-//! worker is in a pass or expected, staged commits are launched only by
+//! A worker is *in a pass* from [`begin_pass`](super::Worker::begin_pass) to
+//! [`end_pass`](super::Worker::end_pass). It is *expected* from the moment a completion has woken one of its
+//! clients until its next pass starts, or until that client is polled outside of a pass. A worker that has
+//! never begun a pass is never expected. While any worker is in a pass or expected, staged commits are
+//! launched only by
 //! - a caller that blocks: for its commit, for room in the log, to flush it, for a checkpoint;
 //! - a future that is polled outside of a pass;
-//! - a worker that leaves, or has staged `corked_bytes_max` in one pass.
+//! - a worker that leaves, or has staged `pass_bytes_max` in one pass.
 //!
 //! So the commits that all workers stage in one round go out in one write, unless their passes are so long
 //! that writing concurrently with them is better (`flush_policy`).
@@ -58,13 +59,13 @@ impl Default for BatchGate {
 }
 
 impl BatchGate {
-    /// Registers a worker; none if all places are taken.
+    /// Registers a worker; none if all slots are taken.
     pub(super) fn join(&self) -> Option<u32> {
         let free = self.states.iter().position(|state| {
             let taken = state.compare_exchange(FREE, FRESH, Ordering::SeqCst, Ordering::SeqCst);
             taken.is_ok()
         });
-        free.map(|place| place as u32)
+        free.map(|slot| slot as u32)
     }
 
     /// Unregisters a worker.

@@ -100,7 +100,7 @@ impl<D: Disk> Reserved<'_, D> {
         // at least one of them sees both.
         fence(Ordering::SeqCst);
         let shared = self.log.shared();
-        if shared.ring.is_published(self.csn.next()) && !planted(PlantedBug::LeaveGapSleepers) {
+        if shared.ring.is_published(self.csn.next()) && !planted(PlantedBug::LeaveGapWaiters) {
             shared.hand_over();
         }
         self.log.ticket(self.csn)
@@ -112,7 +112,7 @@ impl<D: Disk> Reserved<'_, D> {
         self.fill(Kind::Void, &mut Vec::new(), 0);
         // Threads waiting for later commits may have found a gap and gone to sleep; fenced as in `publish`.
         fence(Ordering::SeqCst);
-        if !planted(PlantedBug::LeaveVoidSleepers) {
+        if !planted(PlantedBug::LeaveVoidWaiters) {
             self.log.shared().hand_over();
         }
     }

@@ -24,7 +24,7 @@ use crate::sync::IS_MODEL;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering::Relaxed};
 use syncline_instrument::Nanos;
 
-/// The weight of the newest value in a smoothed one: 1 part in this many.
+/// The share of the newest value in a smoothed one: 1 part in this many.
 const SMOOTHING: u64 = 8;
 
 /// A group is ready to flush when the remaining work takes at most 3/2 of a write: one processor does some of
@@ -35,8 +35,8 @@ const LEFT_HALVES: u64 = 3;
 const WORK_HALVES: u64 = 3;
 
 /// A group is past its deadline after forming for this many writes, and at least this long.
-const WRITES_OVERDUE: u64 = 16;
-const OVERDUE_NS_MIN: Nanos = 1_000_000;
+const DEADLINE_WRITES: u64 = 16;
+const DEADLINE_NS_MIN: Nanos = 1_000_000;
 
 /// The assumed duration of a write before the first one was measured.
 const FIRST_WRITE_NS: Nanos = 10_000_000;
@@ -126,7 +126,7 @@ impl FlushPolicy {
             write_ns => write_ns,
         };
         let elapsed = now().saturating_sub(self.since.load(Relaxed));
-        elapsed >= OVERDUE_NS_MIN.max(WRITES_OVERDUE * write_ns)
+        elapsed >= DEADLINE_NS_MIN.max(DEADLINE_WRITES * write_ns)
     }
 
     fn staged(&self, taken: Csn) -> u64 {
@@ -145,7 +145,7 @@ fn smooth(known: &AtomicU64, figure: Nanos) {
 
 #[cfg(test)]
 mod tests {
-    use super::{FIRST_WRITE_NS, FlushPolicy, OVERDUE_NS_MIN, WRITES_OVERDUE};
+    use super::{DEADLINE_NS_MIN, DEADLINE_WRITES, FIRST_WRITE_NS, FlushPolicy};
     use crate::ids::Csn;
 
     /// Ten clients on two workers; a commit takes 40, and a write 100.
@@ -203,12 +203,12 @@ mod tests {
     fn without_clients_no_group_is_ready_but_deadlines_pass() {
         let policy = FlushPolicy::new(Csn(1), 0);
         let is_past_deadline = |now| policy.is_past_deadline(Csn(9), || now);
-        let first = WRITES_OVERDUE * FIRST_WRITE_NS;
+        let first = DEADLINE_WRITES * FIRST_WRITE_NS;
         assert!(!is_past_deadline(first - 1) && is_past_deadline(first));
         assert!(!policy.is_ready_to_flush(Csn(9), || first));
         assert!(!policy.is_past_deadline(Csn(1), || first), "nothing is staged");
         policy.written((0, 7), Csn(1));
-        assert!(!is_past_deadline(OVERDUE_NS_MIN + 6) && is_past_deadline(OVERDUE_NS_MIN + 7));
+        assert!(!is_past_deadline(DEADLINE_NS_MIN + 6) && is_past_deadline(DEADLINE_NS_MIN + 7));
         policy.launched(Csn(9), first);
         assert!(!policy.is_past_deadline(Csn(10), || first));
     }

@@ -205,15 +205,15 @@ impl<D: Disk> Log<D> {
     pub(crate) fn known_stable(&self) -> Csn {
         match self.shared.options.durability {
             Durability::None => Csn::ZERO,
-            Durability::Data | Durability::Full => self.horizon(),
+            Durability::Data | Durability::Full => self.durable_lsn(),
         }
     }
 
     /// Waits until the durable LSN has reached a published commit, also at durability none, where the commit
     /// is complete earlier.
-    pub(crate) fn wait_horizon(&self, csn: Csn) -> Result<()> {
+    pub(crate) fn wait_durable(&self, csn: Csn) -> Result<()> {
         self.wait(self.ticket(csn))?;
-        while self.horizon() < csn {
+        while self.durable_lsn() < csn {
             self.check()?;
             if self.shared.drive(NO_WORKER, &StopCondition::Idle) == 0 {
                 // Another thread is writing it.
@@ -226,7 +226,7 @@ impl<D: Disk> Log<D> {
     /// Makes everything up to a published commit stable, also at durability none: for callers that are about
     /// to rely on it elsewhere.
     pub(crate) fn make_stable(&self, csn: Csn) -> Result<()> {
-        self.wait_horizon(csn)?;
+        self.wait_durable(csn)?;
         if self.shared.options.durability != Durability::None {
             return Ok(());
         }
@@ -242,9 +242,9 @@ impl<D: Disk> Log<D> {
     /// Writes everything published before the call and waits until it is complete.
     pub fn flush(&self) -> Result<()> {
         let last = Csn(self.shared.ring.next().0 - 1);
-        if last > Csn::ZERO && self.horizon() < last {
+        if last > Csn::ZERO && self.durable_lsn() < last {
             self.shared.drive(NO_WORKER, &StopCondition::Idle);
-            if self.horizon() < last {
+            if self.durable_lsn() < last {
                 block(&self.shared, self.ticket(last))?;
             }
         }
@@ -258,7 +258,7 @@ impl<D: Disk> Log<D> {
 
     /// The last commit up to which everything is stable (at durability none: written).
     #[inline]
-    pub fn horizon(&self) -> Csn {
+    pub fn durable_lsn(&self) -> Csn {
         self.shared.durable_lsn.get()
     }
 

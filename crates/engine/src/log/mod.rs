@@ -104,7 +104,6 @@ pub(crate) use group_history::Group;
 pub(crate) use handle::CLOSED;
 pub use handle::{Log, Settings};
 pub(crate) use open::unmake;
-pub(crate) use options::RECORD_BYTES_MAX;
 pub use options::{Durability, Options, Writer};
 pub use stats::Stats;
 pub(crate) use threads::Threads;

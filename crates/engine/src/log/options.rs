@@ -4,10 +4,7 @@
 //! made: an opened log keeps the values in its segment headers, and [`Settings`](crate::log::Settings)
 //! reports them.
 
-use crate::error::{Result, check_option};
-
-/// The largest allowed `record_bytes_max`.
-pub(crate) const RECORD_BYTES_MAX: u64 = 64 << 20;
+use crate::error::{RECORD_BYTES_MAX, Result, check_option};
 
 /// The durability of a completed commit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -72,7 +69,7 @@ pub struct Options {
     /// Bytes staged in one pass at which its worker launches a write anyway. Default 256 KiB, a longest
     /// frame: a worker that writes itself gains nothing from an earlier launch, and measured 1.5 times the
     /// commits of a cap of 64 KiB at 1,000 clients.
-    pub corked_bytes_max: u32,
+    pub pass_bytes_max: u32,
     /// Each write is itself a sync, and bypasses the page cache where the disk allows that; otherwise
     /// buffered writes followed by a call to sync. Default true: it saves a system call per group.
     pub direct: bool,
@@ -90,7 +87,7 @@ impl Default for Options {
             ring_records: 2048,
             record_bytes_max: 64 << 20,
             writes_in_flight_max: 1,
-            corked_bytes_max: 256 << 10,
+            pass_bytes_max: 256 << 10,
             direct: true,
             writer: Writer::Worker,
         }
@@ -154,9 +151,9 @@ impl Options {
             "it must lie between 1 and 4",
         )?;
         check_option(
-            (1..=16 << 20).contains(&self.corked_bytes_max),
-            "corked_bytes_max",
-            self.corked_bytes_max.into(),
+            (1..=16 << 20).contains(&self.pass_bytes_max),
+            "pass_bytes_max",
+            self.pass_bytes_max.into(),
             "it must lie between 1 byte and 16 MiB",
         )
     }
@@ -201,6 +198,6 @@ mod tests {
         assert_eq!(refused(|o| o.ring_records = 100), "ring_records");
         assert_eq!(refused(|o| o.record_bytes_max = 0), "record_bytes_max");
         assert_eq!(refused(|o| o.writes_in_flight_max = 5), "writes_in_flight_max");
-        assert_eq!(refused(|o| o.corked_bytes_max = 0), "corked_bytes_max");
+        assert_eq!(refused(|o| o.pass_bytes_max = 0), "pass_bytes_max");
     }
 }

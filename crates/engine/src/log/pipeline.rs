@@ -155,7 +155,7 @@ impl Pipeline {
         if self.poisoned {
             return;
         }
-        if planted(PlantedBug::HorizonPastGap)
+        if planted(PlantedBug::DurablePastGap)
             && let Some(newest) = self.flights.iter().rfind(|one| one.stage == Stage::Stable)
         {
             self.durable_lsn = self.durable_lsn.max(newest.last);

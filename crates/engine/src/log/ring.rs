@@ -193,7 +193,7 @@ impl Ring {
         // wakers while a later group has already returned claims.
         let Some(mut before) = before else { return };
         while let Some((waker, _)) = before.take() {
-            if planted(PlantedBug::ForgetSleepers) {
+            if planted(PlantedBug::ForgetWaiters) {
                 continue;
             }
             panics::wake(waker);

@@ -157,7 +157,7 @@ impl<D: Disk> Shared<D> {
                 let _lost = OnPanic::new(|| {
                     self.flying.fetch_sub(1, Ordering::SeqCst);
                 });
-                step(Step::LogJob);
+                step(Step::LogRequest);
                 io_request.perform(&self.stats)
             };
             let woken = self.end(done, me);
@@ -189,7 +189,7 @@ impl<D: Disk> Shared<D> {
     /// True if the writer thread leaves staged commits to the end of a pass that is still to come.
     pub(super) fn is_held_back(&self) -> bool {
         (self.hands_over || self.options.writer == Writer::Thread)
-            && (self.workers.any_away() || planted(PlantedBug::LeaveToNobody))
+            && (self.workers.any_away() || planted(PlantedBug::LeaveToAbsentPass))
             // A blocked thread does not wait for the end of a pass.
             && self.blocked.load(Ordering::SeqCst) == 0
             && !self.write_requested.swap(false, Ordering::SeqCst)
@@ -460,7 +460,7 @@ impl<D: Disk> Shared<D> {
 
     /// Wakes all waiters, since their commits will not complete.
     fn wake_all(&self) {
-        if planted(PlantedBug::FailQuietly) {
+        if planted(PlantedBug::FailWithoutWake) {
             return;
         }
         let next = self.ring.next();

@@ -396,7 +396,7 @@ fn none_begun<D: Disk>(disk: &D, directory: &Path, found: &[SegmentFileInfo]) ->
         Ok(true) => {
             Error::Damaged { path, offset: 0, what: "the header cannot be read".to_owned() }
         }
-        Ok(false) => Error::Foreign { path },
+        Ok(false) => Error::NotASegment { path },
         Err(error) => error,
     }
 }

@@ -140,7 +140,7 @@ fn drive_or_park<D: Disk>(shared: &Shared<D>, csn: Csn) -> Result<()> {
             }
         }
         name = with_thread_waker(|waker| shared.ring.register(csn, NO_WORKER, waker, name));
-        if let Some(outcome) = over().filter(|_| !planted(PlantedBug::LookOnce)) {
+        if let Some(outcome) = over().filter(|_| !planted(PlantedBug::CheckOnce)) {
             shared.ring.deregister(csn, name);
             return outcome;
         }

@@ -18,7 +18,7 @@ const CLIENTS_MAX: usize = 1 << 20;
 #[derive(Debug)]
 pub struct Worker<D: Disk> {
     shared: Arc<Shared<D>>,
-    place: u32,
+    slot: u32,
     /// Bytes staged in this pass.
     staged_bytes: Cell<u64>,
     /// The number of its clients, as last reported.
@@ -29,23 +29,23 @@ pub struct Worker<D: Disk> {
 
 impl<D: Disk> Worker<D> {
     pub(super) fn new(shared: Arc<Shared<D>>) -> Worker<D> {
-        let place = shared.workers.join().unwrap_or(NO_WORKER);
+        let slot = shared.workers.join().unwrap_or(NO_WORKER);
         Worker {
             shared,
-            place,
+            slot,
             staged_bytes: Cell::new(0),
             clients: Cell::new(0),
             pass: Cell::new((0, 0)),
         }
     }
 
-    /// Begins a pass: published commits wait for [`Worker::uncork`].
+    /// Begins a pass: published commits wait for [`Worker::end_pass`].
     #[inline]
-    pub fn cork(&self) {
+    pub fn begin_pass(&self) {
         let _entered = tag::enter(Module::Logging);
         self.staged_bytes.set(0);
-        if self.place != NO_WORKER {
-            self.shared.workers.begin_pass(self.place);
+        if self.slot != NO_WORKER {
+            self.shared.workers.begin_pass(self.slot);
             if self.shared.hands_over {
                 self.pass.set((clock::now(), 0));
             }
@@ -55,9 +55,9 @@ impl<D: Disk> Worker<D> {
     /// Ends a pass: staged commits are launched, unless another worker is about to add to them. A group that
     /// is ready to flush is launched anyway, but by another thread.
     #[inline]
-    pub fn uncork(&self) {
+    pub fn end_pass(&self) {
         let _entered = tag::enter(Module::Logging);
-        if self.place == NO_WORKER {
+        if self.slot == NO_WORKER {
             return self.launch();
         }
         let (began, commits) = self.pass.take();
@@ -65,7 +65,7 @@ impl<D: Disk> Worker<D> {
             let span = clock::now().saturating_sub(began);
             self.shared.flush_policy.passed(span, commits);
         }
-        match self.shared.workers.end_pass(self.place) {
+        match self.shared.workers.end_pass(self.slot) {
             PassEnd::LastWithWork if self.shared.hands_over => {
                 // A worker that has clients to run must not be the one that waits for the write.
                 if !self.shared.is_busy() {
@@ -100,7 +100,7 @@ impl<D: Disk> Worker<D> {
         self.staged_bytes.set(staged);
         let (began, commits) = self.pass.get();
         self.pass.set((began, commits.saturating_add(1)));
-        if staged >= u64::from(self.shared.options.corked_bytes_max) {
+        if staged >= u64::from(self.shared.options.pass_bytes_max) {
             self.staged_bytes.set(0);
             match self.shared.options.writer {
                 Writer::Thread => self.shared.request_write(),
@@ -116,7 +116,7 @@ impl<D: Disk> Worker<D> {
     /// [`Database::completion`](crate::Database::completion).
     #[inline]
     pub fn completion(&self, ticket: Ticket) -> Completion<'_, D> {
-        Completion::new(&self.shared, ticket, self.place)
+        Completion::new(&self.shared, ticket, self.slot)
     }
 
     fn launch(&self) {
@@ -128,7 +128,7 @@ impl<D: Disk> Worker<D> {
             Writer::Worker => {
                 // Once own clients were woken, the end of their pass writes the rest.
                 let own_woken = StopCondition::Enough(&|woken| woken.own > 0);
-                self.shared.drive(self.place, &own_woken);
+                self.shared.drive(self.slot, &own_woken);
             }
         }
     }
@@ -137,8 +137,8 @@ impl<D: Disk> Worker<D> {
 impl<D: Disk> Drop for Worker<D> {
     fn drop(&mut self) {
         self.has_clients(0);
-        if self.place != NO_WORKER {
-            self.shared.workers.leave(self.place);
+        if self.slot != NO_WORKER {
+            self.shared.workers.leave(self.slot);
         }
         // Other threads may have relied on the end of this worker's pass.
         if !self.shared.is_busy() {

@@ -117,7 +117,7 @@ impl<'d> Redo<'d> {
 /// Gives a row this value, whether or not it existed.
 fn put(buffer: &Buffer, tree: &Tree, csn: Csn, key: &[u8], value: &[u8]) -> Result<()> {
     if !overflow::is_needed(buffer, value.len()) {
-        return place(buffer, tree, key, value, VersionWord::of(csn));
+        return put_value(buffer, tree, key, value, VersionWord::of(csn));
     }
     let write = || overflow::write(buffer, tree.id, value);
     let pointer = write().or_else(|_at_cap| {
@@ -127,12 +127,18 @@ fn put(buffer: &Buffer, tree: &Tree, csn: Csn, key: &[u8], value: &[u8]) -> Resu
         write()
     })?;
     overflow::attach(buffer, pointer);
-    place(buffer, tree, key, &pointer.to_value(), VersionWord::of(csn).overflow())
+    put_value(buffer, tree, key, &pointer.to_value(), VersionWord::of(csn).overflow())
 }
 
-fn place(buffer: &Buffer, tree: &Tree, key: &[u8], value: &[u8], word: VersionWord) -> Result<()> {
+fn put_value(
+    buffer: &Buffer,
+    tree: &Tree,
+    key: &[u8],
+    value: &[u8],
+    word: VersionWord,
+) -> Result<()> {
     loop {
-        let placed = change(buffer, tree, key, |leaf| place_in(leaf, key, value, word));
+        let placed = change(buffer, tree, key, |leaf| put_in_leaf(leaf, key, value, word));
         match placed {
             Ok(replaced) => {
                 if let Some(pointer) = replaced {
@@ -146,7 +152,7 @@ fn place(buffer: &Buffer, tree: &Tree, key: &[u8], value: &[u8], word: VersionWo
 }
 
 /// Puts a row into its leaf; returns the overflow pages that it had, which the caller frees.
-fn place_in(
+fn put_in_leaf(
     leaf: &mut Leaf,
     key: &[u8],
     value: &[u8],

@@ -14,6 +14,16 @@
 //!    everything that it depends on is stable, and never results from a mixture of states.
 //! 5. Every handle is checked: a table must belong to the session's own opening and be current, a prefetch
 //!    key to the table, a mark to the transaction. Otherwise the call fails before it does anything.
+//!
+//! | file | what it holds |
+//! |---|---|
+//! | `handle.rs` | handles of tables and of their indexes |
+//! | `transaction.rs` | sessions and transactions over tables |
+//! | `read.rs`, `row.rs` | reads by primary key, index or range; a row as they return it |
+//! | `write.rs`, `change.rs` | writes of rows with their index entries; changes of columns |
+//! | `prefetch.rs` | batched prefetch of reads by primary key |
+//! | `session_memory.rs` | the reusable buffers of a session |
+//! | `tests/` | tests |
 
 mod change;
 mod handle;

@@ -24,10 +24,10 @@ pub struct PrefetchKey {
 /// Prefetches the memory of reads by primary key into the processor's caches, for all of them at once, so
 /// that their cache misses overlap.
 ///
-/// Make a row's key with [`TypedSession::seek`](crate::TypedSession::seek), pass it to [`Prefetcher::add`],
-/// and after [`Prefetcher::go`] read the row with
-/// [`TypedSession::get_sought`](crate::TypedSession::get_sought). A prefetcher belongs to no transaction: its
-/// results are hints, and the read verifies them.
+/// Make a row's key with [`TypedSession::prepare_key`](crate::TypedSession::prepare_key) and pass it to
+/// [`Prefetcher::add`]. After [`Prefetcher::prefetch`] and [`Prefetcher::set_hint`] read the row with
+/// [`TypedSession::get_prefetched`](crate::TypedSession::get_prefetched). A prefetcher belongs to no
+/// transaction: its results are hints, and the read verifies them.
 ///
 /// ```
 /// use syncline_engine::{Begin, Database, Kind, Options, Schema, PrefetchKey, Value};
@@ -43,17 +43,17 @@ pub struct PrefetchKey {
 /// let ticket = session.commit()?;
 /// session.wait(ticket)?;
 ///
-/// let (mut prefetcher, mut sought) = (database.scout(), vec![PrefetchKey::default(); 3]);
-/// for (id, sought) in [7, 99, 100].into_iter().zip(&mut sought) {
-///     session.seek(&table, &[Value::Int(id)], sought)?;
-///     prefetcher.add(&table, sought)?;
+/// let (mut prefetcher, mut prefetch_key) = (database.prefetcher(), vec![PrefetchKey::default(); 3]);
+/// for (id, prefetch_key) in [7, 99, 100].into_iter().zip(&mut prefetch_key) {
+///     session.prepare_key(&table, &[Value::Int(id)], prefetch_key)?;
+///     prefetcher.add(&table, prefetch_key)?;
 /// }
-/// prefetcher.go();
+/// prefetcher.prefetch();
 /// session.begin(Begin::ReadOnly)?;
 /// let squares = [Some(Value::Int(49)), Some(Value::Int(9801)), None];
-/// for (position, (sought, square)) in sought.iter_mut().zip(squares).enumerate() {
-///     prefetcher.tell(position, sought);
-///     let row = session.get_sought(&table, sought)?;
+/// for (position, (prefetch_key, square)) in prefetch_key.iter_mut().zip(squares).enumerate() {
+///     prefetcher.set_hint(position, prefetch_key);
+///     let row = session.get_prefetched(&table, prefetch_key)?;
 ///     assert_eq!(row.map(|row| row.value(1)).transpose()?, square);
 /// }
 /// # Ok(())
@@ -63,7 +63,7 @@ pub struct Prefetcher<D: Disk> {
     core: Arc<Core<D>>,
     keys: Vec<u8>,
     targets: Vec<PrefetchTarget>,
-    /// The targets of the last [`Prefetcher::go`].
+    /// The targets of the last [`Prefetcher::prefetch`].
     results: Vec<PrefetchTarget>,
 }
 
@@ -77,24 +77,24 @@ impl<D: Disk> Prefetcher<D> {
         }
     }
 
-    /// Adds a row. Returns its position for [`Prefetcher::tell`] after the next [`Prefetcher::go`]. A key
-    /// made for another table of the database is useless here.
+    /// Adds a row. Returns its position for [`Prefetcher::set_hint`] after the next
+    /// [`Prefetcher::prefetch`]. A key made for another table of the database is useless here.
     ///
     /// # Errors
     ///
     /// [`Error::OtherDatabase`](crate::Error::OtherDatabase).
     #[inline]
-    pub fn add(&mut self, table: &Table, sought: &PrefetchKey) -> Result<usize> {
+    pub fn add(&mut self, table: &Table, prefetch_key: &PrefetchKey) -> Result<usize> {
         table.check_origin(&self.core.origin)?;
         let start = self.keys.len();
-        self.keys.extend_from_slice(&sought.key);
+        self.keys.extend_from_slice(&prefetch_key.key);
         let key = start..self.keys.len();
         self.targets.push(PrefetchTarget::new(table.tree(), key));
         Ok(self.targets.len() - 1)
     }
 
     /// Prefetches everything that was added since the last call. Waits for nothing.
-    pub fn go(&mut self) {
+    pub fn prefetch(&mut self) {
         let _entered = tag::enter(Module::Access);
         prefetch_leaves(&self.core.buffer, &self.keys, &mut self.targets);
         std::mem::swap(&mut self.targets, &mut self.results);
@@ -102,11 +102,11 @@ impl<D: Disk> Prefetcher<D> {
         self.keys.clear();
     }
 
-    /// Stores the result of the last [`Prefetcher::go`] for the row at that position in its key; no result if
-    /// there is no such row.
+    /// Stores the result of the last [`Prefetcher::prefetch`] for the row at that position in its key; no
+    /// result if there is no such row.
     #[inline]
-    pub fn tell(&self, position: usize, sought: &mut PrefetchKey) {
-        sought.leaf = self.results.get(position).and_then(PrefetchTarget::leaf);
+    pub fn set_hint(&self, position: usize, prefetch_key: &mut PrefetchKey) {
+        prefetch_key.leaf = self.results.get(position).and_then(PrefetchTarget::leaf);
     }
 }
 

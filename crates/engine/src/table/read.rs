@@ -50,45 +50,45 @@ pub(super) fn get<'a, D: Disk>(
 
 /// The row of a prefetch key.
 #[inline]
-pub(super) fn get_sought<'a, D: Disk>(
+pub(super) fn get_prefetched<'a, D: Disk>(
     session: &'a mut Session<D>,
     memory: &'a mut Memory,
     table: &'a Table,
-    sought: &'a PrefetchKey,
+    prefetch_key: &'a PrefetchKey,
 ) -> Result<Option<Row<'a>>> {
     memory.touch(table)?;
-    check_sought(table, sought)?;
-    match session.get_at(table.tree(), sought.leaf, &sought.key) {
+    check_key_table(table, prefetch_key)?;
+    match session.get_at(table.tree(), prefetch_key.leaf, &prefetch_key.key) {
         Err(error) => Err(memory.named(error)),
-        Ok(value) => opened(table, &sought.key, value, &mut memory.plain),
+        Ok(value) => opened(table, &prefetch_key.key, value, &mut memory.plain),
     }
 }
 
 /// Shows the row of a prefetch key in place.
 #[inline]
-pub(super) fn show_sought<D: Disk, R>(
+pub(super) fn show_prefetched<D: Disk, R>(
     session: &mut Session<D>,
     memory: &mut Memory,
     table: &Table,
-    sought: &PrefetchKey,
+    prefetch_key: &PrefetchKey,
     look: impl FnOnce(Row<'_>) -> R,
 ) -> Result<Option<R>> {
     memory.touch(table)?;
-    check_sought(table, sought)?;
+    check_key_table(table, prefetch_key)?;
     let (schema, plain) = (table.schema(), &mut memory.plain);
     let open = |value: &[u8]| {
-        let view = RowView::open(schema, &sought.key, value, plain);
+        let view = RowView::open(schema, &prefetch_key.key, value, plain);
         let view = view.map_err(|what| schema.damaged(what))?;
         Ok(look(Row { view }))
     };
-    let shown = session.show_at(table.tree(), sought.leaf, &sought.key, open);
+    let shown = session.show_at(table.tree(), prefetch_key.leaf, &prefetch_key.key, open);
     shown.map_err(|error| memory.named(error))?.transpose()
 }
 
 /// Fails if the key was made for another table, or not at all.
 #[inline]
-fn check_sought(table: &Table, sought: &PrefetchKey) -> Result<()> {
-    if sought.table == table.tree().handle {
+fn check_key_table(table: &Table, prefetch_key: &PrefetchKey) -> Result<()> {
+    if prefetch_key.table == table.tree().handle {
         return Ok(());
     }
     Err(Error::OtherTable {

@@ -74,33 +74,33 @@ macro_rules! calls {
         ///
         /// As `get`; [`Error::OtherTable`](crate::Error::OtherTable) if the key was made for another table.
         #[inline]
-        pub fn get_sought<'a>(
+        pub fn get_prefetched<'a>(
             &'a mut self,
             table: &'a Table,
-            sought: &'a PrefetchKey,
+            prefetch_key: &'a PrefetchKey,
         ) -> Result<Option<Row<'a>>> {
             let (session, memory) = self.parts();
-            read::get_sought(session, memory, table, sought)
+            read::get_prefetched(session, memory, table, prefetch_key)
         }
 
         /// Passes the row of a prefetch key to `look` in place, and returns the result of `look`; none if the
-        /// row does not exist. Cheaper than `get_sought` if only a few columns of a long row are needed,
+        /// row does not exist. Cheaper than `get_prefetched` if only a few columns of a long row are needed,
         /// since nothing is copied. A part of the store is latched meanwhile: `look` must be short, and it
         /// cannot use any database of this crate, not even through another session.
         ///
         /// # Errors
         ///
-        /// As `get_sought`. Calls of the engine within `look` fail with
+        /// As `get_prefetched`. Calls of the engine within `look` fail with
         /// [`Error::InShownRow`](crate::Error::InShownRow).
         #[inline]
-        pub fn show_sought<R>(
+        pub fn show_prefetched<R>(
             &mut self,
             table: &Table,
-            sought: &PrefetchKey,
+            prefetch_key: &PrefetchKey,
             look: impl FnOnce(Row<'_>) -> R,
         ) -> Result<Option<R>> {
             let (session, memory) = self.parts();
-            read::show_sought(session, memory, table, sought, look)
+            read::show_prefetched(session, memory, table, prefetch_key, look)
         }
 
         /// The row with these values in a unique index (`table.by("name")?`), which must be given for all of
@@ -312,11 +312,16 @@ impl<D: Disk> TypedSession<D> {
     /// [`Error::WrongKind`](crate::Error::WrongKind), [`Error::WrongCount`](crate::Error::WrongCount),
     /// [`Error::OtherDatabase`](crate::Error::OtherDatabase). The key is then unusable.
     #[inline]
-    pub fn seek(&self, table: &Table, key: &[Value<'_>], sought: &mut PrefetchKey) -> Result<()> {
-        (sought.leaf, sought.table) = (None, 0);
+    pub fn prepare_key(
+        &self,
+        table: &Table,
+        key: &[Value<'_>],
+        prefetch_key: &mut PrefetchKey,
+    ) -> Result<()> {
+        (prefetch_key.leaf, prefetch_key.table) = (None, 0);
         self.memory.check_origin(table)?;
-        read::make_key(table, key, &mut sought.key)?;
-        sought.table = table.tree().handle;
+        read::make_key(table, key, &mut prefetch_key.key)?;
+        prefetch_key.table = table.tree().handle;
         Ok(())
     }
 

@@ -5,7 +5,7 @@
 //! read is validated and stable.
 
 use crate::access::key::check_length;
-use crate::access::patch::{self, PatchFailure};
+use crate::access::patch::{self, PatchError};
 use crate::access::row::{Entry, RowView, encode};
 use crate::access::schema::Value;
 use crate::error::{self, Result};
@@ -65,7 +65,7 @@ pub(super) fn update<D: Disk>(
                     session.update(table.tree(), &memory.key, &memory.row)?;
                     return write_entries(session, memory, table, (true, true));
                 }
-                Err(PatchFailure::Malformed(what)) => return Err(schema.damaged(what)),
+                Err(PatchError::Malformed(what)) => return Err(schema.damaged(what)),
                 Err(_) => {}
             }
         }
@@ -181,9 +181,9 @@ fn apply(
 ) -> std::result::Result<(), error::PatchFailure> {
     let _entered = tag::enter(Module::Access);
     patch::apply(patch, old, new).map_err(|failure| match failure {
-        PatchFailure::OutOfBounds { column } => error::PatchFailure::Bound { column },
+        PatchError::OutOfBounds { column } => error::PatchFailure::Bound { column },
 
-        PatchFailure::Overflow { column } => error::PatchFailure::Overflow { column },
-        PatchFailure::Malformed(_) => error::PatchFailure::Damaged,
+        PatchError::Overflow { column } => error::PatchFailure::Overflow { column },
+        PatchError::Malformed(_) => error::PatchFailure::Damaged,
     })
 }

@@ -42,7 +42,7 @@ pub(super) fn apply<D: Disk>(core: &Core<D>, txn: &mut Transaction, csn: Csn) {
     txn.commit.rows = rows;
 }
 
-/// The number of first rows that lie in the same leaf, as far as known, and can be applied under its latch.
+/// The number of first rows that lie in the same leaf, if that is known, and can be applied under its latch.
 fn run(rows: &[Row]) -> usize {
     let (first, rest) = (&rows[0], &rows[1..]);
     if first.pointer.is_some() || stepped() {

@@ -241,22 +241,22 @@ fn follows((tree, key): (TreeId, &[u8]), (other_tree, other): (TreeId, &[u8])) -
 /// whose leaf was read before or is that of a neighbour.
 fn prefetch_rows<D: Disk>(core: &Core<D>, txn: &mut Transaction) {
     let Transaction { writes, arena, commit, trees, .. } = txn;
-    let is_sought = |row: &&mut Row| row.page.is_none() && !row.follows;
+    let needs_prefetch = |row: &&mut Row| row.page.is_none() && !row.follows;
     if commit.rows.len() < PREFETCH_ROWS_MIN
-        || commit.rows.iter_mut().filter(is_sought).count() < PREFETCH_ROWS_MIN
+        || commit.rows.iter_mut().filter(needs_prefetch).count() < PREFETCH_ROWS_MIN
     {
         return;
     }
     let _entered = tag::enter(Module::Access);
     commit.ahead.clear();
-    for row in commit.rows.iter_mut().filter(is_sought) {
+    for row in commit.rows.iter_mut().filter(needs_prefetch) {
         let write = writes.get(row.write);
         let tree = &trees[write.tree as usize];
         commit.ahead.push(PrefetchTarget::new(tree, write.key.range()));
     }
     prefetch_leaves(&core.buffer, arena.bytes(), &mut commit.ahead);
-    let sought = commit.rows.iter_mut().filter(is_sought);
-    for (row, target) in sought.zip(&commit.ahead) {
+    let prefetched = commit.rows.iter_mut().filter(needs_prefetch);
+    for (row, target) in prefetched.zip(&commit.ahead) {
         row.page = target.leaf();
     }
 }

@@ -141,14 +141,14 @@ impl CommitGate {
     #[inline]
     pub(crate) fn try_enter(&self, thread_slot: u32) -> Option<Section<'_>> {
         let counter: &AtomicU64 = &self.counters[thread_slot as usize % COUNTERS];
-        if planted(PlantedBug::LookBeforeCounting) && self.closed.load(Ordering::SeqCst) {
+        if planted(PlantedBug::CheckBeforeCounting) && self.closed.load(Ordering::SeqCst) {
             return None;
         }
         counter.fetch_add(1, Ordering::SeqCst);
         let section = Section { counted: Some((self, counter)), _held: Held::taken() };
         // A refused section ends at once, which wakes a closer that has seen it.
         let is_open =
-            planted(PlantedBug::LookBeforeCounting) || !self.closed.load(Ordering::SeqCst);
+            planted(PlantedBug::CheckBeforeCounting) || !self.closed.load(Ordering::SeqCst);
         is_open.then_some(section)
     }
 
@@ -308,7 +308,7 @@ impl Drop for ClosedGate {
             state.holder = None;
             self.gate.closed.store(false, Ordering::SeqCst);
         }
-        if !planted(PlantedBug::OpenQuietly) {
+        if !planted(PlantedBug::OpenWithoutWake) {
             self.gate.changed.notify_all();
         }
     }
@@ -319,7 +319,7 @@ impl Drop for Section<'_> {
     fn drop(&mut self) {
         if let Some((gate, counter)) = self.counted {
             counter.fetch_sub(1, Ordering::SeqCst);
-            if gate.closed.load(Ordering::SeqCst) && !planted(PlantedBug::LeaveQuietly) {
+            if gate.closed.load(Ordering::SeqCst) && !planted(PlantedBug::LeaveWithoutWake) {
                 gate.wake();
             }
         }

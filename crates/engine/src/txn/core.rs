@@ -1,6 +1,6 @@
 //! The core of a store, which all its sessions share.
 
-use crate::access::btree::overflow::{self, ChainSize, OverflowPointer, STUB_BYTES};
+use crate::access::btree::overflow::{self, ChainSize, OVERFLOW_POINTER_BYTES, OverflowPointer};
 use crate::buffer::{Buffer, Leaf};
 use crate::error::{Error, Result};
 use crate::ids::{Csn, PageId};
@@ -109,7 +109,7 @@ pub(crate) struct Core<D: Disk> {
 
 impl<D: Disk> Core<D> {
     pub(crate) fn new(log: Log<D>, buffer: Buffer, options: TxnOptions) -> Core<D> {
-        let start = log.horizon().0;
+        let start = log.durable_lsn().0;
         let page_allows = Leaf::key_bytes_max(buffer.page_bytes());
         let chains = ChainSize::of(&buffer);
         Core {
@@ -347,7 +347,7 @@ impl<D: Disk> Core<D> {
 
     /// Computes the bound now.
     pub(super) fn compute_bound(&self) -> Csn {
-        let bound = self.registry.oldest(|| self.log.horizon());
+        let bound = self.registry.oldest(|| self.log.durable_lsn());
         self.bound.fetch_max(bound.0, Ordering::Relaxed);
         self.bound()
     }
@@ -358,7 +358,10 @@ impl<D: Disk> Core<D> {
     pub(crate) fn overflow_pointers_of_versions(&self) -> Vec<OverflowPointer> {
         debug_assert!(self.gate.is_closed(), "otherwise a version may be about to be dropped");
         let pointers = self.versions.pointers();
-        pointers.chunks_exact(STUB_BYTES).filter_map(OverflowPointer::from_value).collect()
+        pointers
+            .chunks_exact(OVERFLOW_POINTER_BYTES)
+            .filter_map(OverflowPointer::from_value)
+            .collect()
     }
 
     /// The overflow pages of old versions, with the gate closed.
@@ -370,7 +373,9 @@ impl<D: Disk> Core<D> {
 
     /// Frees overflow pages, given their overflow pointers as stored in leaves. The caller is in a section.
     pub(super) fn free_overflow(&self, pointers: &mut Vec<u8>) {
-        for pointer in pointers.chunks_exact(STUB_BYTES).filter_map(OverflowPointer::from_value) {
+        for pointer in
+            pointers.chunks_exact(OVERFLOW_POINTER_BYTES).filter_map(OverflowPointer::from_value)
+        {
             overflow::free(&self.buffer, pointer);
         }
         pointers.clear();
@@ -403,7 +408,7 @@ impl<D: Disk> Core<D> {
     /// Waits until all commits up to that one are applied. A commit that holds them up is in a section and
     /// does not wait, but its thread may have lost its core.
     pub(crate) fn wait_published(&self, csn: Csn) -> Result<()> {
-        if self.log.horizon() >= csn {
+        if self.log.durable_lsn() >= csn {
             return Ok(());
         }
         let mut retries = 0_u32;
@@ -417,11 +422,11 @@ impl<D: Disk> Core<D> {
 
     /// Waits until a commit is stable, so that an answer that depends on it may be returned.
     pub(super) fn wait_stable(&self, seen: Csn) -> Result<()> {
-        if self.log.horizon() >= seen {
+        if self.log.durable_lsn() >= seen {
             return Ok(());
         }
         self.wait_published(seen)?;
-        self.log.wait_horizon(seen)
+        self.log.wait_durable(seen)
     }
 }
 

@@ -13,7 +13,7 @@
 //! A row that another commit has locked is retried for a bounded time; then it is a conflict. No wait is
 //! unbounded, and two commits never wait for each other.
 
-use crate::access::btree::overflow::{self, ChainSize, STUB_BYTES};
+use crate::access::btree::overflow::{self, ChainSize, OVERFLOW_POINTER_BYTES};
 use crate::access::btree::{Blocked, Tree};
 use crate::buffer::VersionWord;
 use crate::buffer::page::Kind;
@@ -389,7 +389,7 @@ impl<D: Disk> Locker<'_, D> {
         let start = add_put(&mut self.commit.record, self.write.id, self.key, value);
         let bytes = value.len();
         self.row().after = After::Value { start, bytes };
-        Ok(if self.row().pointer.is_some() { STUB_BYTES } else { bytes })
+        Ok(if self.row().pointer.is_some() { OVERFLOW_POINTER_BYTES } else { bytes })
     }
 
     /// Fails if the record has no room for the row with a value of this length, or for its deletion.

@@ -53,6 +53,25 @@
 //! each of them commit, [`Session::run`] runs a transaction that keeps losing exclusively, with the gate
 //! closed. A transaction that only reads is not run exclusively: after the same number of runs its caller
 //! gets the conflict.
+//!
+//! | file | what it holds |
+//! |---|---|
+//! | `session.rs`, `run.rs` | one transaction after another; a closure run until it commits |
+//! | `core.rs`, `registry.rs` | what all sessions share; the read points of open transactions |
+//! | `transaction.rs`, `transaction_pool.rs`, `arena.rs` | the state of an open transaction; its memory, reused |
+//! | `rows.rs`, `action.rs` | the calls that read and write rows; operations on a row and their results |
+//! | `read.rs`, `own_writes.rs`, `row_view_guard.rs` | reads of one row; of a row that the transaction writes; in place |
+//! | `scan.rs`, `scan_batch.rs` | reads of a range; its rows in one leaf |
+//! | `read_set.rs`, `write_set.rs`, `hash.rs` | what a transaction has read and will write; the hash of a row's name |
+//! | `commit.rs`, `lock.rs`, `validate.rs`, `apply.rs` | the commit and its steps |
+//! | `commit_gate.rs` | sections of commits, and the gate that stops them |
+//! | `refusal.rs` | the answer to a write that the rows refuse |
+//! | `record.rs` | the content of a log record |
+//! | `row_log.rs` | the changed rows of a table while an index of it is built |
+//! | `version.rs`, `version_table.rs` | old versions of rows, and the table that holds them |
+//! | `garbage.rs`, `reclaim.rs` | ghosts that wait for readers to end; memory reclaimed at a cap |
+//! | `commit_path.rs`, `part_timers.rs`, `counts.rs` | measurements: sampled commits, times by part, outcomes |
+//! | `fuzzing.rs`, `models/`, `tests/` | fuzzing, model checking, tests |
 
 mod action;
 mod apply;

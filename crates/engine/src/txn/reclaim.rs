@@ -104,7 +104,7 @@ impl<D: Disk> Core<D> {
             if self.buffer.has_memory(kind, pages) {
                 return Ok(true);
             }
-            if flushes < FLUSHES_MAX && self.log.horizon() < self.log.published() {
+            if flushes < FLUSHES_MAX && self.log.durable_lsn() < self.log.published() {
                 flushes += 1;
                 self.log.flush()?;
             } else if !self.move_checkpoint()?
@@ -142,7 +142,7 @@ impl<D: Disk> Core<D> {
         let held_bytes = self.versions.chain_bytes();
         let is_worth =
             held_bytes >= pages * self.buffer.frame_bytes() || self.garbage.len() >= GHOSTS_WORTH;
-        is_worth && self.registry.doom_oldest(self.log.horizon())
+        is_worth && self.registry.doom_oldest(self.log.durable_lsn())
     }
 
     /// Drops old versions, ghosts and trees that no reader needs any more. Commits do that bit by bit; this
@@ -179,7 +179,7 @@ impl<D: Disk> Core<D> {
                 return Ok(());
             }
             // Either a reader is behind, or the log is.
-            if !self.registry.doom_oldest(self.log.horizon()) {
+            if !self.registry.doom_oldest(self.log.durable_lsn()) {
                 self.log.flush()?;
                 if self.compute_bound() == bound {
                     return Ok(());

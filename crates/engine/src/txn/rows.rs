@@ -227,7 +227,7 @@ fn move_to_creation<D: Disk>(core: &Core<D>, txn: &mut Transaction, since: Csn) 
     if txn.is_validated() {
         return move_read_point(core, txn, since);
     }
-    if planted(PlantedBug::UseMadeLater) {
+    if planted(PlantedBug::UseBeforeCreation) {
         return Ok(());
     }
     Err(txn.conflict(Conflict::MadeLater))

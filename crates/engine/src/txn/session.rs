@@ -96,7 +96,7 @@ impl<D: Disk> Session<D> {
                 core.wait_published(self.last)?;
             }
             Begin::ReadOnly => core.wait_stable(self.last)?,
-            Begin::ReadOnlyAtHorizon => {}
+            Begin::ReadOnlyDurable => {}
         }
         step(Step::Begin);
         let mut txn = core.idle.take(thread_slot::of(self.seat));
@@ -104,13 +104,13 @@ impl<D: Disk> Session<D> {
         txn.is_measured = is_measured;
         txn.is_wary = self.wary > 0;
         let log = &core.log;
-        let is_read_only = matches!(begin, Begin::ReadOnly | Begin::ReadOnlyAtHorizon);
+        let is_read_only = matches!(begin, Begin::ReadOnly | Begin::ReadOnlyDurable);
         // The published prefix is never behind the durable LSN, and costs more to read.
-        let floor = log.horizon();
+        let floor = log.durable_lsn();
         txn.read_point = core.registry.enter(txn.seat, floor, || {
             step(Step::Begin);
             match begin {
-                _ if is_read_only && !planted(PlantedBug::ReadUnstable) => log.horizon(),
+                _ if is_read_only && !planted(PlantedBug::ReadUnstable) => log.durable_lsn(),
                 // It reads the newest rows in any case: its point moves when it meets a newer one.
                 Begin::Serializable if !runs_alone => log.known_published(),
                 _ => log.published(),

@@ -33,7 +33,7 @@ pub enum Begin {
     /// for old versions is full. The begin waits until the session's commits are stable.
     ReadOnly,
     /// The same without the wait: this session's last commits may be missing.
-    ReadOnlyAtHorizon,
+    ReadOnlyDurable,
 }
 
 /// Trees in the cache before it is emptied.
@@ -100,7 +100,7 @@ pub(super) struct Commit {
     pub(super) patched_bytes: usize,
     /// The assumed length of each patched row, in bytes, before it is computed.
     pub(super) patched_bytes_guess: usize,
-    /// What the record takes beyond the assumed length, in bytes, as far as known.
+    /// What the record takes beyond the assumed length, in bytes, if known.
     pub(super) more_bytes: usize,
     /// The least length of the record, in bytes.
     pub(super) plain_bytes: usize,
@@ -189,7 +189,7 @@ impl Transaction {
     /// True if nothing may be written.
     #[inline]
     pub(super) fn is_read_only(&self) -> bool {
-        matches!(self.kind, Some(Begin::ReadOnly | Begin::ReadOnlyAtHorizon))
+        matches!(self.kind, Some(Begin::ReadOnly | Begin::ReadOnlyDurable))
     }
 
     /// The newest commit on which the reads depend. A snapshot may have read newer rows, only to learn that

@@ -22,8 +22,8 @@ fn a_session_that_outlives_its_database_reads_and_does_not_prevent_reopening() {
         session.begin(Begin::ReadOnly).unwrap();
         assert!(session.get(&before, &[1.into()]).unwrap().is_some());
         assert!(session.get(&before, &[3.into()]).unwrap().is_none());
-        worker.cork();
-        worker.uncork();
+        worker.begin_pass();
+        worker.end_pass();
         drop((session, worker));
         again.run(|tx| tx.put(&after, &row(4))).unwrap();
         assert_eq!(again.verify().unwrap(), Vec::<String>::new());

@@ -10,8 +10,8 @@ use syncline_vfs::Disk;
 /// Every call that takes a table, with one that it must refuse.
 fn refused<D: Disk>(database: &Database<D>, stray: &Table, is_right: fn(&Error) -> bool) {
     let mut session = database.session().unwrap();
-    let mut sought = PrefetchKey::default();
-    let is_sought = session.seek(stray, &[Value::Int(1)], &mut sought).is_ok();
+    let mut prefetch_key = PrefetchKey::default();
+    let is_encoded = session.prepare_key(stray, &[Value::Int(1)], &mut prefetch_key).is_ok();
     session.begin(Begin::Serializable).unwrap();
     let scan = |row: syncline_engine::Row<'_>| row.value(0).map(|_| ControlFlow::Continue(()));
     let (all, up) = (KeyRange::ALL, Direction::Ascending);
@@ -19,8 +19,8 @@ fn refused<D: Disk>(database: &Database<D>, stray: &Table, is_right: fn(&Error) 
     let calls = [
         session.get(stray, &key).err(),
         session.get_by(stray, &key).err(),
-        session.get_sought(stray, &sought).err(),
-        session.show_sought(stray, &sought, |_| ()).err(),
+        session.get_prefetched(stray, &prefetch_key).err(),
+        session.show_prefetched(stray, &prefetch_key, |_| ()).err(),
         session.scan(stray, all, up, 9, scan).err(),
         session.scan_keys(stray, all, up, 9, scan).err(),
         session.insert(stray, &row(1)).err(),
@@ -33,8 +33,8 @@ fn refused<D: Disk>(database: &Database<D>, stray: &Table, is_right: fn(&Error) 
         let is_refused = error.as_ref().is_some_and(is_right);
         assert!(is_refused, "call {number}: {error:?}");
     }
-    let added = database.scout().add(stray, &sought).err();
-    assert!(is_sought || added.as_ref().is_some_and(is_right), "{added:?}");
+    let added = database.prefetcher().add(stray, &prefetch_key).err();
+    assert!(is_encoded || added.as_ref().is_some_and(is_right), "{added:?}");
     session.commit().unwrap();
 }
 
@@ -109,18 +109,18 @@ fn a_prefetch_key_works_only_for_its_table() {
     let (one, other) = (table(&database, "one"), table(&database, "other"));
     database.run(|tx| tx.insert(&other, &row(1))).unwrap();
     let mut session = database.session().unwrap();
-    let mut sought = PrefetchKey::default();
+    let mut prefetch_key = PrefetchKey::default();
     session.begin(Begin::Serializable).unwrap();
     let is_other = |error: Error| matches!(error, Error::OtherTable { .. });
-    assert!(session.get_sought(&other, &sought).is_err_and(is_other));
-    session.seek(&one, &[Value::Int(1)], &mut sought).unwrap();
-    assert!(session.get_sought(&other, &sought).is_err_and(is_other));
-    assert!(session.show_sought(&other, &sought, |_| ()).is_err_and(is_other));
+    assert!(session.get_prefetched(&other, &prefetch_key).is_err_and(is_other));
+    session.prepare_key(&one, &[Value::Int(1)], &mut prefetch_key).unwrap();
+    assert!(session.get_prefetched(&other, &prefetch_key).is_err_and(is_other));
+    assert!(session.show_prefetched(&other, &prefetch_key, |_| ()).is_err_and(is_other));
     // A key that cannot be made makes the prefetch key unusable.
-    session.seek(&other, &[Value::Text("1")], &mut sought).unwrap_err();
-    assert!(session.get_sought(&other, &sought).is_err_and(is_other));
-    session.seek(&other, &[Value::Int(1)], &mut sought).unwrap();
-    assert!(session.get_sought(&other, &sought).unwrap().is_some());
+    session.prepare_key(&other, &[Value::Text("1")], &mut prefetch_key).unwrap_err();
+    assert!(session.get_prefetched(&other, &prefetch_key).is_err_and(is_other));
+    session.prepare_key(&other, &[Value::Int(1)], &mut prefetch_key).unwrap();
+    assert!(session.get_prefetched(&other, &prefetch_key).unwrap().is_some());
 }
 
 // D7

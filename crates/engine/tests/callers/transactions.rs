@@ -74,11 +74,12 @@ fn a_closure_that_panics_over_a_row_releases_the_row() {
         let table = table(&database, "t");
         database.run(|tx| tx.put(&table, &row(1))).unwrap();
         let mut session = database.session().unwrap();
-        let mut sought = PrefetchKey::default();
-        session.seek(&table, &[1.into()], &mut sought).unwrap();
+        let mut prefetch_key = PrefetchKey::default();
+        session.prepare_key(&table, &[1.into()], &mut prefetch_key).unwrap();
         session.begin(Begin::Serializable).unwrap();
         let look = AssertUnwindSafe(|| {
-            session.show_sought(&table, &sought, |_| -> () { panic!("a bug of the caller") })
+            session
+                .show_prefetched(&table, &prefetch_key, |_| -> () { panic!("a bug of the caller") })
         });
         assert!(catch_unwind(look).is_err());
         session.put(&table, &row(1)).unwrap();
@@ -95,11 +96,11 @@ fn a_closure_with_a_borrowed_row_cannot_use_the_engine() {
         let table = table(&database, "t");
         database.run(|tx| tx.put(&table, &row(1))).unwrap();
         let (mut one, mut other) = (database.session().unwrap(), database.session().unwrap());
-        let mut sought = PrefetchKey::default();
-        one.seek(&table, &[1.into()], &mut sought).unwrap();
+        let mut prefetch_key = PrefetchKey::default();
+        one.prepare_key(&table, &[1.into()], &mut prefetch_key).unwrap();
         one.begin(Begin::Serializable).unwrap();
         other.begin(Begin::Serializable).unwrap();
-        let errors = one.show_sought(&table, &sought, |_| {
+        let errors = one.show_prefetched(&table, &prefetch_key, |_| {
             [
                 other.put(&table, &row(1)).err(),
                 other.get(&table, &[1.into()]).err(),
@@ -118,7 +119,7 @@ fn a_closure_with_a_borrowed_row_cannot_use_the_engine() {
 // D10
 #[test]
 fn a_read_only_body_that_keeps_losing_gets_its_conflict_after_the_retries() {
-    for begin in [Begin::ReadOnly, Begin::ReadOnlyAtHorizon] {
+    for begin in [Begin::ReadOnly, Begin::ReadOnlyDurable] {
         let database =
             Database::transient(Options { version_bytes_max: 64 << 10, retries: 3, ..options() });
         let database = database.unwrap();

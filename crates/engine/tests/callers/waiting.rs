@@ -60,7 +60,7 @@ fn a_ticket_that_is_awaited_completes_with_and_without_a_worker() {
                 block_on(pin!(worker.completion(ticket))).unwrap();
                 let ticket = commit(&database, &table, key);
                 block_on(pin!(database.completion(ticket))).unwrap();
-                assert!(database.horizon() >= ticket.csn());
+                assert!(database.durable_lsn() >= ticket.csn());
             }
         });
     }
@@ -74,12 +74,12 @@ fn a_worker_after_its_pass_completes_a_ticket_that_is_awaited_later() {
         let table = table(&database, "t");
         let (worker, other) = (database.worker(), database.worker());
         for key in 0..5 {
-            worker.cork();
+            worker.begin_pass();
             let first = commit(&database, &table, key);
             let mut first = pin!(worker.completion(first));
             let (_, waker) = waker();
             let polled = first.as_mut().poll(&mut Context::from_waker(&waker));
-            worker.uncork();
+            worker.end_pass();
             if polled.is_pending() {
                 block_on(first).unwrap();
             }
@@ -87,11 +87,11 @@ fn a_worker_after_its_pass_completes_a_ticket_that_is_awaited_later() {
             // nothing waits for it.
             let second = commit(&database, &table, key);
             block_on(pin!(worker.completion(second))).unwrap();
-            other.cork();
+            other.begin_pass();
             let third = commit(&database, &table, key);
             let mut third = pin!(other.completion(third));
             let polled = third.as_mut().poll(&mut Context::from_waker(&waker));
-            other.uncork();
+            other.end_pass();
             if polled.is_pending() {
                 block_on(third).unwrap();
             }
@@ -106,7 +106,7 @@ fn the_waker_of_the_last_poll_is_woken_and_a_dropped_future_blocks_nothing() {
     returns(move || {
         let table = table(&database, "t");
         let worker = database.worker();
-        worker.cork();
+        worker.begin_pass();
         let ticket = commit(&database, &table, 1);
         let (dropped, mut awaited) = (worker.completion(ticket), pin!(worker.completion(ticket)));
         {
@@ -119,14 +119,14 @@ fn the_waker_of_the_last_poll_is_woken_and_a_dropped_future_blocks_nothing() {
             let polled: Poll<Result<()>> = awaited.as_mut().poll(&mut Context::from_waker(&waker));
             assert!(polled.is_pending(), "the worker holds its batch");
         }
-        worker.uncork();
+        worker.end_pass();
         while last.1.load(Ordering::SeqCst) == 0 {
             std::thread::park();
         }
         block_on(awaited).unwrap();
         // Nor does a worker that is dropped while it holds its batch.
         let gone = database.worker();
-        gone.cork();
+        gone.begin_pass();
         drop(gone);
         let ticket = commit(&database, &table, 2);
         block_on(pin!(worker.completion(ticket))).unwrap();
@@ -149,6 +149,6 @@ fn a_future_moves_to_another_thread_between_two_polls() {
                 waits.join().unwrap().unwrap();
             });
         }
-        assert!(database.horizon() >= ticket.csn());
+        assert!(database.durable_lsn() >= ticket.csn());
     });
 }

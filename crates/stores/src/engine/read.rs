@@ -36,7 +36,7 @@ impl<D: Disk> Client<D> {
 
     /// Prepares a read of the row of a primary key.
     #[inline]
-    pub(super) fn seek(
+    pub(super) fn prepare_key(
         &mut self,
         table: usize,
         key: &[Value<'_>],
@@ -44,14 +44,14 @@ impl<D: Disk> Client<D> {
     ) -> Result<()> {
         let mut values = recycled(mem::take(&mut self.context.values));
         values.extend(key.iter().copied().map(to_engine));
-        let made = self.session.seek(&self.tables[table].handle, &values, prefetch_key);
+        let made = self.session.prepare_key(&self.tables[table].handle, &values, prefetch_key);
         self.context.values = recycled(values);
         made
     }
 
     /// Reads the row of a prepared key.
     #[inline]
-    pub(super) fn get_sought(
+    pub(super) fn get_prefetched(
         &mut self,
         table: usize,
         columns: &Columns,
@@ -60,7 +60,7 @@ impl<D: Disk> Client<D> {
         let rows = self.context.replies.push(columns.list.len());
         let table = &self.tables[table].handle;
         let answered = |row: Row<'_>| answer(rows, row, columns);
-        self.session.show_sought(table, prefetch_key, answered)?.unwrap_or(Ok(()))
+        self.session.show_prefetched(table, prefetch_key, answered)?.unwrap_or(Ok(()))
     }
 
     /// Rows along a path, at most `rows_max`.
@@ -117,9 +117,9 @@ impl<D: Disk> Client<D> {
                 first = some.end;
                 let mut prefetch =
                     JoinPrefetch { join, right, left: &*left, prefetch_keys: &mut *prefetch_keys };
-                prefetch.seek(session, memory, some.clone())?;
+                prefetch.prepare_keys(session, memory, some.clone())?;
                 if let Some(worker) = worker {
-                    prefetch.go(&mut worker.transaction_prefetcher(), some.len())?;
+                    prefetch.run(&mut worker.transaction_prefetcher(), some.len())?;
                 }
                 for (place, number) in some.enumerate() {
                     let kept = left.row(number);
@@ -127,7 +127,7 @@ impl<D: Disk> Client<D> {
                         continue;
                     }
                     let answer = |row: Row<'_>| join.answer(rows, kept, row);
-                    let answered = session.show_sought(right, &prefetch_keys[place], answer)?;
+                    let answered = session.show_prefetched(right, &prefetch_keys[place], answer)?;
                     answered.unwrap_or(Ok(()))?;
                 }
             }
@@ -180,7 +180,7 @@ struct JoinPrefetch<'a> {
 
 impl JoinPrefetch<'_> {
     /// Prepares the reads of the right rows for some left ones.
-    fn seek<D: Disk>(
+    fn prepare_keys<D: Disk>(
         &mut self,
         session: &TypedSession<D>,
         memory: &mut Memory,
@@ -197,7 +197,7 @@ impl JoinPrefetch<'_> {
             let prefix = self.join.prefix.iter();
             let mut key = recycled(mem::take(memory));
             key.extend(prefix.map(|place| to_engine(kept.value(*place))));
-            let made = session.seek(self.right, &key, prefetch_key);
+            let made = session.prepare_key(self.right, &key, prefetch_key);
             *memory = recycled(key);
             made?;
         }
@@ -206,14 +206,14 @@ impl JoinPrefetch<'_> {
 
     /// Prefetches the first `count` keys. A left row that matches nothing leaves the former key in its
     /// position, whose prefetch is useless but harmless.
-    fn go<D: Disk>(&mut self, prefetcher: &mut Prefetcher<D>, count: usize) -> Result<()> {
+    fn run<D: Disk>(&mut self, prefetcher: &mut Prefetcher<D>, count: usize) -> Result<()> {
         let prefetch_keys = &mut self.prefetch_keys[..count];
         for one in &*prefetch_keys {
             prefetcher.add(self.right, one)?;
         }
-        prefetcher.go();
+        prefetcher.prefetch();
         for (place, one) in prefetch_keys.iter_mut().enumerate() {
-            prefetcher.tell(place, one);
+            prefetcher.set_hint(place, one);
         }
         Ok(())
     }

@@ -181,7 +181,7 @@ impl<D: Disk> EngineSession<D> {
             });
         }
         let deferred = &mut self.notes.deferred_reads[self.waiting];
-        let prepared = self.client.seek(*table, values, &mut deferred.prefetch_key);
+        let prepared = self.client.prepare_key(*table, values, &mut deferred.prefetch_key);
         if let Err(error) = prepared {
             return Err(self.stopped(&error, Some(operation)));
         }
@@ -221,7 +221,7 @@ impl<D: Disk> EngineSession<D> {
             let Operation::Get { table, columns } = &self.operations[operation.0] else {
                 unreachable!("only reads by key are deferred");
             };
-            let answered = self.client.get_sought(*table, columns, &deferred.prefetch_key);
+            let answered = self.client.get_prefetched(*table, columns, &deferred.prefetch_key);
             answered.map_err(|error| self.stopped(&error, Some(operation)))?;
         }
         Ok(())
@@ -238,7 +238,7 @@ impl<D: Disk> EngineSession<D> {
         let mut alone = 0;
         for deferred in &mut *kept {
             match deferred.place {
-                Some(place) => worker.tell(place, &mut deferred.prefetch_key),
+                Some(place) => worker.set_hint(place, &mut deferred.prefetch_key),
                 None => alone += 1,
             }
         }
@@ -251,9 +251,9 @@ impl<D: Disk> EngineSession<D> {
                 prefetcher.add(&self.client.tables[*table].handle, &deferred.prefetch_key)?;
             }
         }
-        prefetcher.go();
+        prefetcher.prefetch();
         for (place, deferred) in kept.iter_mut().enumerate() {
-            prefetcher.tell(place, &mut deferred.prefetch_key);
+            prefetcher.set_hint(place, &mut deferred.prefetch_key);
         }
         Ok(())
     }

@@ -55,8 +55,8 @@ impl<D: Disk> EngineWorker<D> {
         let part = self.part.get_or_init(|| {
             Rc::new(Part {
                 log: database.worker(),
-                prefetcher: RefCell::new(database.scout()),
-                transaction_prefetcher: RefCell::new(database.scout()),
+                prefetcher: RefCell::new(database.prefetcher()),
+                transaction_prefetcher: RefCell::new(database.prefetcher()),
                 has_keys: Cell::new(false),
                 memory: RefCell::default(),
                 numbers: RefCell::default(),
@@ -72,16 +72,16 @@ impl<D: Disk> syncline_contract::Worker for EngineWorker<D> {
         if let Some(part) = self.part.get() {
             // The worker itself holds one reference.
             part.log.has_clients(Rc::strong_count(part) - 1);
-            part.log.cork();
+            part.log.begin_pass();
         }
     }
 
     #[inline]
     fn pass_ended(&self) {
         if let Some(part) = self.part.get() {
-            part.log.uncork();
+            part.log.end_pass();
             if part.has_keys.replace(false) {
-                part.prefetcher.borrow_mut().go();
+                part.prefetcher.borrow_mut().prefetch();
             }
         }
     }
@@ -117,7 +117,7 @@ impl<D: Disk> Part<D> {
         })
     }
 
-    /// Adds a key to the prefetch; returns its position, for [`Part::tell`] in the next pass.
+    /// Adds a key to the prefetch; returns its position, for [`Part::set_hint`] in the next pass.
     #[inline]
     pub(super) fn add(&self, table: &Table, prefetch_key: &PrefetchKey) -> Result<usize> {
         self.has_keys.set(true);
@@ -132,8 +132,8 @@ impl<D: Disk> Part<D> {
 
     /// Returns the prefetch result for a key after the pass has ended.
     #[inline]
-    pub(super) fn tell(&self, place: usize, prefetch_key: &mut PrefetchKey) {
-        self.prefetcher.borrow().tell(place, prefetch_key);
+    pub(super) fn set_hint(&self, place: usize, prefetch_key: &mut PrefetchKey) {
+        self.prefetcher.borrow().set_hint(place, prefetch_key);
     }
 }
 

@@ -36,7 +36,7 @@ pub(super) enum Fate {
     },
 }
 
-/// A pending change as far as it matters for its fate.
+/// The part of a pending change that decides its fate.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Pending {
     pub(super) sequence: u64,

@@ -32,7 +32,7 @@ pub(super) enum Entry {
 #[derive(Debug)]
 struct Operation {
     sequence: u64,
-    /// The resulting entries; `None` is no entry.
+    /// The resulting entries; `None` means that there is no entry.
     entries: Vec<(PathBuf, Option<Entry>)>,
     /// The file that was created, renamed or removed.
     file: Option<FileId>,

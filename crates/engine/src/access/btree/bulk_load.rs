@@ -163,7 +163,7 @@ impl<'a> BulkLoader<'a> {
             let mut upper = behind.to_vec();
             upper.truncate(common_bytes(&self.rows[count - 1].key, behind) + 1);
             if let Some(leaf) = self.leaf(count, Some(&upper), None)? {
-                self.place_leaf(leaf)?;
+                self.add_leaf(leaf)?;
                 self.rows.drain(..count);
                 self.lower = upper;
                 break;
@@ -197,9 +197,9 @@ impl<'a> BulkLoader<'a> {
         Ok(Some(leaf.renumbered(page)))
     }
 
-    fn place_leaf(&mut self, leaf: Leaf) -> Result<()> {
+    fn add_leaf(&mut self, leaf: Leaf) -> Result<()> {
         let (page, separator) = (leaf.page(), leaf.lower_fence().to_vec());
-        self.buffer.place(Content::Leaf(leaf));
+        self.buffer.add_page(Content::Leaf(leaf));
         self.add_child(0, &separator, page)
     }
 
@@ -215,7 +215,7 @@ impl<'a> BulkLoader<'a> {
             return Ok(());
         }
         let full = std::mem::replace(node, Branches::of(page));
-        let first = self.place_node(&full, level)?;
+        let first = self.add_node(&full, level)?;
         self.raise(level, first, separator)
     }
 
@@ -229,27 +229,27 @@ impl<'a> BulkLoader<'a> {
         self.add_child(level + 1, &before, page)
     }
 
-    fn place_node(&mut self, branches: &Branches, level: usize) -> Result<PageId> {
+    fn add_node(&mut self, branches: &Branches, level: usize) -> Result<PageId> {
         let page = self.allocate(Kind::Inner)?;
-        self.place_node_as(branches, level, page);
+        self.add_node_as(branches, level, page);
         Ok(page)
     }
 
-    fn place_node_as(&self, branches: &Branches, level: usize, page: PageId) {
+    fn add_node_as(&self, branches: &Branches, level: usize, page: PageId) {
         let level = u8::try_from(level + 1).expect("no tree is that high");
         let node = branches.node(self.buffer.page_bytes(), page, self.id, level);
         let node = node.expect("a node is placed before it overflows");
-        self.buffer.place(Content::Inner(node));
+        self.buffer.add_page(Content::Inner(node));
     }
 
     /// Places the open nodes, the root last.
     pub(crate) fn finish(mut self) -> Result<Tree> {
-        self.place_rest()?;
+        self.add_rest()?;
         self.root_is_placed = true;
         Ok(Tree::existing(self.id, self.root))
     }
 
-    fn place_rest(&mut self) -> Result<()> {
+    fn add_rest(&mut self) -> Result<()> {
         // Without an upper fence nothing is truncated: the rows may need more than one leaf.
         let last = loop {
             let page = self.levels.is_empty().then_some(self.root);
@@ -262,19 +262,19 @@ impl<'a> BulkLoader<'a> {
             self.rows.push(row);
         };
         if self.levels.is_empty() {
-            self.buffer.place(Content::Leaf(last));
+            self.buffer.add_page(Content::Leaf(last));
             return Ok(());
         }
-        self.place_leaf(last)?;
+        self.add_leaf(last)?;
         let mut level = 0;
         while level + 1 < self.levels.len() {
             let open = std::mem::take(&mut self.levels[level]);
-            let page = self.place_node(&open, level)?;
+            let page = self.add_node(&open, level)?;
             self.raise(level, page, &[])?;
             level += 1;
         }
         let top = std::mem::take(&mut self.levels[level]);
-        self.place_node_as(&top, level, self.root);
+        self.add_node_as(&top, level, self.root);
         Ok(())
     }
 }

@@ -27,7 +27,7 @@ const PIECE_AT: usize = 28;
 const NEXT_AT: usize = 32;
 
 /// Bytes of an overflow pointer in a leaf.
-pub(crate) const STUB_BYTES: usize = 16;
+pub(crate) const OVERFLOW_POINTER_BYTES: usize = 16;
 
 /// A value in overflow pages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,8 +40,8 @@ pub(crate) struct OverflowPointer {
 
 impl OverflowPointer {
     /// The overflow pointer as a leaf's value.
-    pub(crate) fn to_value(self) -> [u8; STUB_BYTES] {
-        let mut value = [0; STUB_BYTES];
+    pub(crate) fn to_value(self) -> [u8; OVERFLOW_POINTER_BYTES] {
+        let mut value = [0; OVERFLOW_POINTER_BYTES];
         put_u64(&mut value, 0, self.bytes);
         put_u64(&mut value, 8, self.first.0);
         value
@@ -50,7 +50,7 @@ impl OverflowPointer {
     /// The overflow pointer in a leaf's value; none if it is of another length.
     #[inline]
     pub(crate) fn from_value(value: &[u8]) -> Option<OverflowPointer> {
-        (value.len() == STUB_BYTES)
+        (value.len() == OVERFLOW_POINTER_BYTES)
             .then(|| OverflowPointer { bytes: u64_at(value, 0), first: PageId(u64_at(value, 8)) })
     }
 }
@@ -99,7 +99,7 @@ pub(crate) fn is_needed(buffer: &Buffer, value_bytes: usize) -> bool {
 
 /// The bytes that a value of that length takes in its leaf.
 pub(crate) fn leaf_bytes(buffer: &Buffer, value_bytes: usize) -> usize {
-    if is_needed(buffer, value_bytes) { STUB_BYTES } else { value_bytes }
+    if is_needed(buffer, value_bytes) { OVERFLOW_POINTER_BYTES } else { value_bytes }
 }
 
 /// Writes a value into new detached pages. Leaves nothing behind if memory is at its cap.
@@ -125,7 +125,7 @@ pub(crate) fn write(buffer: &Buffer, tree: TreeId, value: &[u8]) -> Result<Overf
         put_u32(&mut image, PIECE_AT, piece.len() as u32);
         put_u64(&mut image, NEXT_AT, pages.get(index + 1).map_or(0, |next| next.0));
         image[HEADER_BYTES..HEADER_BYTES + piece.len()].copy_from_slice(piece);
-        buffer.place_detached(Content::Overflow(image));
+        buffer.add_detached_page(Content::Overflow(image));
         rest = behind;
     }
     Ok(OverflowPointer { bytes: value.len() as u64, first: pages[0] })

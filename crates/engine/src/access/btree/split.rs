@@ -118,8 +118,8 @@ impl Plan<'_> {
         branches.insert(0, &split.separator, right);
         let root = self.node(&branches, path.page, 1);
         self.buffer.touch_leaf(path.frame, &leaf)?;
-        self.buffer.place(Content::Leaf(leaf.left_half(split, left)));
-        self.buffer.place(Content::Leaf(leaf.right_half(split, right)));
+        self.buffer.add_page(Content::Leaf(leaf.left_half(split, left)));
+        self.buffer.add_page(Content::Leaf(leaf.right_half(split, right)));
         self.buffer.retire_leaf(path.frame, &mut leaf);
         self.buffer.replace(Content::Inner(root), guard);
         Ok(())
@@ -137,14 +137,14 @@ impl Plan<'_> {
         self.buffer.touch_leaf(path.frame, &leaf)?;
         let touched = path.steps.iter().rev().take(self.replaced.len());
         touched.map(|step| step.frame).try_for_each(|frame| self.buffer.touch_inner(frame))?;
-        self.buffer.place(Content::Leaf(leaf.right_half(split, right)));
+        self.buffer.add_page(Content::Leaf(leaf.right_half(split, right)));
         let left = leaf.left_half(split, path.page);
         if planted(PlantedBug::SplitUnlatched) {
             drop(leaf);
             std::thread::yield_now();
             leaf = path.latch.write();
         }
-        self.fresh.drain(..).for_each(|inner| self.buffer.place(Content::Inner(inner)));
+        self.fresh.drain(..).for_each(|inner| self.buffer.add_page(Content::Inner(inner)));
         for inner in self.replaced.drain(..).rev() {
             self.buffer.replace(Content::Inner(inner), guard);
         }

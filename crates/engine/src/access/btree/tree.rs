@@ -33,7 +33,7 @@ impl Tree {
     /// A new tree: an empty leaf as its root. In a section, or before any.
     pub(crate) fn create(id: TreeId, buffer: &Buffer) -> Result<Tree> {
         let root = buffer.allocate(Kind::Leaf)?;
-        buffer.place(Content::Leaf(Leaf::empty(buffer.page_bytes(), root, id, &[], None)));
+        buffer.add_page(Content::Leaf(Leaf::empty(buffer.page_bytes(), root, id, &[], None)));
         Ok(Tree::existing(id, root))
     }
 

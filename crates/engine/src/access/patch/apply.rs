@@ -13,7 +13,7 @@ use std::ops::Range;
 
 /// Why a patch cannot be applied to a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum PatchFailure {
+pub(crate) enum PatchError {
     /// The sum does not fit the column's type.
     Overflow {
         /// The column's position in the table.
@@ -28,9 +28,9 @@ pub(crate) enum PatchFailure {
     Malformed(Malformed),
 }
 
-impl From<Malformed> for PatchFailure {
-    fn from(malformed: Malformed) -> PatchFailure {
-        PatchFailure::Malformed(malformed)
+impl From<Malformed> for PatchError {
+    fn from(malformed: Malformed) -> PatchError {
+        PatchError::Malformed(malformed)
     }
 }
 
@@ -39,7 +39,7 @@ const NO_SLOT: Malformed = Malformed("a patch names a column slot that rows do n
 
 /// Writes the patched `old` row to `new`, which is cleared first. After a failure the contents of `new` are
 /// undefined.
-pub(crate) fn apply(patch: &[u8], old: &[u8], new: &mut Vec<u8>) -> Result<(), PatchFailure> {
+pub(crate) fn apply(patch: &[u8], old: &[u8], new: &mut Vec<u8>) -> Result<(), PatchError> {
     let (block, mut steps) = Block::of(patch)?;
     let row = Raw::open(old, |version| block.layout(version))?;
     if row.version == block.version() {
@@ -94,7 +94,7 @@ impl<'p> Step<'p> {
         Ok(Some(Step { code, column: number(1), ordinal: number(3), null_bit: number(5), payload }))
     }
 
-    fn act(&self, block: &Block<'_>, new: &mut Vec<u8>) -> Result<(), PatchFailure> {
+    fn act(&self, block: &Block<'_>, new: &mut Vec<u8>) -> Result<(), PatchError> {
         let row = Raw::open(new, |version| block.layout(version))?;
         let is_variable = matches!(self.code, SET_VARIABLE | NULL_VARIABLE);
         let places = if is_variable { row.layout.variable } else { row.layout.fixed };
@@ -136,7 +136,7 @@ impl<'p> Step<'p> {
         Ok(())
     }
 
-    fn put_fixed(&self, new: &mut [u8], block: &Block<'_>, bits: u64) -> Result<(), PatchFailure> {
+    fn put_fixed(&self, new: &mut [u8], block: &Block<'_>, bits: u64) -> Result<(), PatchError> {
         let layout = block.layout(block.version()).ok_or(NO_SLOT)?;
         let at = layout.fixed_start() + 8 * usize::from(self.ordinal);
         new[at..at + 8].copy_from_slice(&bits.to_le_bytes());
@@ -155,28 +155,28 @@ impl<'p> Step<'p> {
         Ok((delta, lower, upper))
     }
 
-    fn sum_integer(&self, old: i64) -> Result<i64, PatchFailure> {
+    fn sum_integer(&self, old: i64) -> Result<i64, PatchError> {
         let column = self.column;
         let (delta, lower, upper) = self.addition()?;
-        let sum = old.checked_add(delta as i64).ok_or(PatchFailure::Overflow { column })?;
+        let sum = old.checked_add(delta as i64).ok_or(PatchError::Overflow { column })?;
         let checked = if planted(PlantedBug::BoundOfOldValue) { old } else { sum };
         let holds = lower.is_none_or(|lower| checked >= lower as i64)
             && upper.is_none_or(|upper| checked <= upper as i64);
-        if holds { Ok(sum) } else { Err(PatchFailure::OutOfBounds { column }) }
+        if holds { Ok(sum) } else { Err(PatchError::OutOfBounds { column }) }
     }
 
-    fn sum_float(&self, old: f64) -> Result<f64, PatchFailure> {
+    fn sum_float(&self, old: f64) -> Result<f64, PatchError> {
         let column = self.column;
         let (delta, lower, upper) = self.addition()?;
         let delta = f64::from_bits(delta);
         let sum = old + delta;
         if old.is_finite() && delta.is_finite() && !sum.is_finite() {
-            return Err(PatchFailure::Overflow { column });
+            return Err(PatchError::Overflow { column });
         }
         // A sum that is not a number satisfies no bounds.
         let holds = lower.is_none_or(|lower| sum >= f64::from_bits(lower))
             && upper.is_none_or(|upper| sum <= f64::from_bits(upper));
-        if holds { Ok(sum) } else { Err(PatchFailure::OutOfBounds { column }) }
+        if holds { Ok(sum) } else { Err(PatchError::OutOfBounds { column }) }
     }
 }
 

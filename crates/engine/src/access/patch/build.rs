@@ -45,24 +45,24 @@ pub(crate) fn set(
     out: &mut Vec<u8>,
 ) -> Result<()> {
     check(schema, column, value)?;
-    match schema.place(column) {
+    match schema.slot(column) {
         ColumnSlot::Key { .. } => {
             let what = "is in the primary key; delete the row and insert another";
             Err(unchangeable(schema, column, what))
         }
-        place @ ColumnSlot::Fixed { .. } => {
+        slot @ ColumnSlot::Fixed { .. } => {
             let bits = value.fixed_bits();
             let code = if bits.is_some() { SET_FIXED } else { NULL_FIXED };
-            head(code, column, place, out);
+            head(code, column, slot, out);
             if let Some(bits) = bits {
                 out.extend_from_slice(&bits.to_le_bytes());
             }
             Ok(())
         }
-        place @ ColumnSlot::Variable { .. } => {
+        slot @ ColumnSlot::Variable { .. } => {
             let bytes = value.variable_bytes();
             let code = if bytes.is_some() { SET_VARIABLE } else { NULL_VARIABLE };
-            head(code, column, place, out);
+            head(code, column, slot, out);
             if let Some(bytes) = bytes {
                 out.extend_from_slice(&(bytes.len() as u32).to_le_bytes());
                 out.extend_from_slice(bytes);
@@ -86,7 +86,7 @@ pub(crate) fn add(
     out: &mut Vec<u8>,
 ) -> Result<()> {
     let kind = schema.columns()[column].kind();
-    let place = match (schema.place(column), kind) {
+    let slot = match (schema.slot(column), kind) {
         (ColumnSlot::Key { .. }, _) => {
             let what = "is in the primary key; delete the row and insert another";
             return Err(unchangeable(schema, column, what));
@@ -95,7 +95,7 @@ pub(crate) fn add(
             let what = "is not a number, so nothing can be added to it; set it";
             return Err(unchangeable(schema, column, what));
         }
-        (place, _) => place,
+        (slot, _) => slot,
     };
     let delta = number(schema, column, delta)?;
     let bound = |bound: Option<Value<'_>>| bound.map(|value| number(schema, column, value));
@@ -105,7 +105,7 @@ pub(crate) fn add(
         return Err(unchangeable(schema, column, what));
     }
     let code = if kind == Kind::Float { ADD_FLOAT } else { ADD_INTEGER };
-    head(code, column, place, out);
+    head(code, column, slot, out);
     out.push(if lower.is_some() { LOWER } else { 0 } | if upper.is_some() { UPPER } else { 0 });
     for bits in [Some(delta), lower, upper].into_iter().flatten() {
         out.extend_from_slice(&bits.to_le_bytes());
@@ -125,8 +125,8 @@ fn is_nan(bits: u64) -> bool {
     f64::from_bits(bits).is_nan()
 }
 
-fn head(code: u8, column: usize, place: ColumnSlot, out: &mut Vec<u8>) {
-    let (ordinal, null_bit) = match place {
+fn head(code: u8, column: usize, slot: ColumnSlot, out: &mut Vec<u8>) {
+    let (ordinal, null_bit) = match slot {
         ColumnSlot::Fixed { ordinal, null_bit } | ColumnSlot::Variable { ordinal, null_bit } => {
             (ordinal, null_bit.unwrap_or(NEVER_NULL))
         }

@@ -26,7 +26,7 @@
 //!    both.
 //! 2. A row of an older version becomes one of the current version.
 //! 3. Null plus anything is null, and no bound is checked.
-//! 4. A sum that its type cannot hold, or that violates its bounds, is a [`PatchFailure`], and the
+//! 4. A sum that its type cannot hold, or that violates its bounds, is a [`PatchError`], and the
 //!    row stays as it was: the caller drops `new`. A float sum must be finite if both parts are.
 //! 5. No bytes make applying panic.
 
@@ -36,5 +36,5 @@ mod build;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use apply::{PatchFailure, apply};
+pub(crate) use apply::{PatchError, apply};
 pub(crate) use build::{Bounds, add, begin, set};

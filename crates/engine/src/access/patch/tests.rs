@@ -1,6 +1,6 @@
 //! Patches against a plain model: cells that are set and added to.
 
-use super::{Bounds, PatchFailure, add, apply, begin, set};
+use super::{Bounds, PatchError, add, apply, begin, set};
 use crate::access::row::{RowView, encode};
 use crate::access::schema::random::{self, Cell, lend, lend_all, same};
 use crate::access::schema::{Decimal, Kind, OwnedValue, Schema, Value};
@@ -15,7 +15,7 @@ enum Step {
 }
 
 /// Applies a step to its cell.
-fn act(step: &Step, cells: &mut [Cell]) -> Result<(), PatchFailure> {
+fn act(step: &Step, cells: &mut [Cell]) -> Result<(), PatchError> {
     let (column, delta, lower, upper) = match step {
         Step::Set(column, cell) => {
             cells[*column] = cell.clone();
@@ -29,14 +29,14 @@ fn act(step: &Step, cells: &mut [Cell]) -> Result<(), PatchFailure> {
         (Value::Float(old), Value::Float(delta)) => {
             let sum = old + delta;
             if old.is_finite() && delta.is_finite() && sum.is_infinite() {
-                return Err(PatchFailure::Overflow { column: failed });
+                return Err(PatchError::Overflow { column: failed });
             }
             Value::Float(sum)
         }
         (old, delta) => {
             let units = |value: Value<'_>| i128::from(value.fixed_bits().unwrap() as i64);
             let sum = i64::try_from(units(old) + units(delta));
-            let sum = sum.map_err(|_wide| PatchFailure::Overflow { column: failed })?;
+            let sum = sum.map_err(|_wide| PatchError::Overflow { column: failed })?;
             Value::of_bits(old.kind().unwrap(), sum as u64)
         }
     };
@@ -50,7 +50,7 @@ fn act(step: &Step, cells: &mut [Cell]) -> Result<(), PatchFailure> {
         }
     };
     if !holds(lower, true) || !holds(upper, false) {
-        return Err(PatchFailure::OutOfBounds { column: failed });
+        return Err(PatchError::OutOfBounds { column: failed });
     }
     cells[column] = OwnedValue::of(sum);
     Ok(())
@@ -220,7 +220,7 @@ fn applying_arbitrary_bytes_never_panics() {
         }
         let outcome = match apply(&patch, &old, &mut new) {
             Ok(()) => 0,
-            Err(PatchFailure::Malformed(_)) => 1,
+            Err(PatchError::Malformed(_)) => 1,
             Err(_) => 2,
         };
         count[outcome] += 1;

@@ -64,7 +64,7 @@ impl<'a> RowView<'a> {
 
     /// True if the column cannot be read, since only the key is known.
     pub(crate) fn is_of_key(&self, column: usize) -> bool {
-        self.raw.is_none() && !matches!(self.schema.place(column), ColumnSlot::Key { .. })
+        self.raw.is_none() && !matches!(self.schema.slot(column), ColumnSlot::Key { .. })
     }
 
     /// The value of a column; malformed beyond the last one.
@@ -73,8 +73,8 @@ impl<'a> RowView<'a> {
         let Some(about) = self.schema.columns().get(column) else {
             return Err(Malformed("a row has no such column"));
         };
-        let place = self.schema.place(column);
-        if let ColumnSlot::Key { position } = place {
+        let slot = self.schema.slot(column);
+        if let ColumnSlot::Key { position } = slot {
             return self.key.value(usize::from(position));
         }
         if about.since > self.raw.version {
@@ -83,7 +83,7 @@ impl<'a> RowView<'a> {
             }
             return Ok(about.default());
         }
-        match place {
+        match slot {
             ColumnSlot::Key { .. } => unreachable!("key columns were handled above"),
             ColumnSlot::Fixed { null_bit, .. } | ColumnSlot::Variable { null_bit, .. }
                 if null_bit.is_some_and(|bit| self.raw.is_null(bit)) =>
@@ -119,7 +119,7 @@ impl<'a> RowView<'a> {
     }
 
     fn check_null(&self, column: usize) -> Result<(), Malformed> {
-        let is_empty = match self.schema.place(column) {
+        let is_empty = match self.schema.slot(column) {
             ColumnSlot::Key { .. } => true,
             ColumnSlot::Fixed { ordinal, .. } => self.raw.fixed(ordinal) == 0,
             ColumnSlot::Variable { ordinal, .. } => self.raw.variable(ordinal)?.is_empty(),

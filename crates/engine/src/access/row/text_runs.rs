@@ -32,8 +32,8 @@ impl Schema {
     /// among the columns of variable length.
     pub fn text_run(&self, columns: &[usize]) -> Option<TextRun> {
         let first = self.text_ordinal(*columns.first()?)?;
-        let is_next = |(place, column): (usize, &usize)| {
-            self.text_ordinal(*column) == Some(first + place as u16)
+        let is_next = |(position, column): (usize, &usize)| {
+            self.text_ordinal(*column) == Some(first + position as u16)
         };
         let is_run = columns.len() > 1 && columns.iter().enumerate().all(is_next);
         let since = columns.iter().map(|column| self.columns()[*column].since);
@@ -46,7 +46,7 @@ impl Schema {
 
     /// The column's position among those of variable length, if it is a text that is never null.
     fn text_ordinal(&self, column: usize) -> Option<u16> {
-        match (self.columns().get(column)?.kind, self.place(column)) {
+        match (self.columns().get(column)?.kind, self.slot(column)) {
             (Kind::Text, ColumnSlot::Variable { ordinal, null_bit: None }) => Some(ordinal),
             _ => None,
         }
@@ -93,7 +93,7 @@ impl<'a> Texts<'a> {
         let ends = self.raw.ends(self.run.first, self.run.count - 1);
         // Below the start if the row is damaged: the subtraction wraps, and `check` refuses it.
         let end_of = move |end: usize| (base + end).wrapping_sub(start);
-        (0..count).map(move |place| ends.get(place).map_or(whole, end_of))
+        (0..count).map(move |position| ends.get(position).map_or(whole, end_of))
     }
 
     #[inline]

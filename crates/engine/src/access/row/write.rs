@@ -43,7 +43,7 @@ pub(crate) fn encode(
 
 fn variable_bytes(schema: &Schema, values: &[Value<'_>]) -> usize {
     let lengths = values.iter().enumerate().map(|(column, value)| {
-        let in_row = matches!(schema.place(column), ColumnSlot::Variable { .. });
+        let in_row = matches!(schema.slot(column), ColumnSlot::Variable { .. });
         value.variable_bytes().filter(|_| in_row).map_or(0, <[u8]>::len)
     });
     lengths.sum()
@@ -62,9 +62,9 @@ fn put(
     row: &mut Vec<u8>,
     at: Position,
 ) -> Result<()> {
-    let place = schema.place(column);
+    let slot = schema.slot(column);
     let (ColumnSlot::Fixed { ordinal, null_bit } | ColumnSlot::Variable { ordinal, null_bit }) =
-        place
+        slot
     else {
         return Ok(());
     };
@@ -73,11 +73,11 @@ fn put(
     if let (Value::Null, Some(bit)) = (value, null_bit) {
         row[at.start + 2 + usize::from(bit / 8)] |= 1 << (bit % 8);
     }
-    if let (ColumnSlot::Fixed { .. }, Some(bits)) = (place, value.fixed_bits()) {
+    if let (ColumnSlot::Fixed { .. }, Some(bits)) = (slot, value.fixed_bits()) {
         let to = at.start + layout.fixed_start() + 8 * usize::from(ordinal);
         row[to..to + 8].copy_from_slice(&bits.to_le_bytes());
     }
-    if let ColumnSlot::Variable { .. } = place {
+    if let ColumnSlot::Variable { .. } = slot {
         row.extend_from_slice(value.variable_bytes().unwrap_or(&[]));
         if ordinal + 1 < layout.variable {
             let end = row.len() - at.start - layout.bytes_start(at.wide);

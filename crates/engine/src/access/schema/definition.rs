@@ -53,7 +53,7 @@ pub(crate) struct Definition {
 #[derive(Clone, Debug)]
 pub struct Schema {
     definition: Definition,
-    places: Box<[ColumnSlot]>,
+    slots: Box<[ColumnSlot]>,
     layouts: Box<[Layout]>,
     block: Box<[u8]>,
     text_runs: Box<[u16]>,
@@ -76,15 +76,15 @@ impl Schema {
     pub(crate) fn checked(definition: Definition) -> Result<Schema> {
         check(&definition)
             .map_err(|what| Error::Schema { table: definition.name.clone(), what })?;
-        let (places, layouts) = layout::places(&definition.columns, &definition.key);
-        let block = layout::block(&definition.columns, &places, &layouts);
+        let (slots, layouts) = layout::slots(&definition.columns, &definition.key);
+        let block = layout::block(&definition.columns, &slots, &layouts);
         let shape = |key: &[KeyColumn]| KeyShape::new(&definition.columns, key);
         let indexes = definition.indexes.iter();
         Ok(Schema {
-            text_runs: layout::text_runs(&definition.columns, &places),
+            text_runs: layout::text_runs(&definition.columns, &slots),
             key_shape: shape(&definition.key),
             index_shapes: indexes.map(|index| shape(&index.columns)).collect(),
-            places: places.into(),
+            slots: slots.into(),
             layouts: layouts.into(),
             block,
             definition,
@@ -133,8 +133,8 @@ impl Schema {
     }
 
     #[inline]
-    pub(crate) fn place(&self, column: usize) -> ColumnSlot {
-        self.places[column]
+    pub(crate) fn slot(&self, column: usize) -> ColumnSlot {
+        self.slots[column]
     }
 
     /// The layout of rows of a version, if there was such a version.

@@ -47,21 +47,21 @@ pub(crate) const BLOCK_NULLABLE: u8 = 2;
 pub(crate) const BLOCK_DEFAULT: u8 = 4;
 
 /// The slots of all columns, and the layout of every version from 1 on.
-pub(crate) fn places(columns: &[Column], key: &[KeyColumn]) -> (Vec<ColumnSlot>, Vec<Layout>) {
+pub(crate) fn slots(columns: &[Column], key: &[KeyColumn]) -> (Vec<ColumnSlot>, Vec<Layout>) {
     let mut layouts: Vec<Layout> = Vec::new();
     let mut counts = Layout::default();
-    let mut places = Vec::with_capacity(columns.len());
+    let mut slots = Vec::with_capacity(columns.len());
     for (position, column) in columns.iter().enumerate() {
         while layouts.len() + 1 < usize::from(column.since) {
             layouts.push(counts);
         }
-        places.push(place(position, column, key, &mut counts));
+        slots.push(slot(position, column, key, &mut counts));
     }
     layouts.push(counts);
-    (places, layouts)
+    (slots, layouts)
 }
 
-fn place(position: usize, column: &Column, key: &[KeyColumn], counts: &mut Layout) -> ColumnSlot {
+fn slot(position: usize, column: &Column, key: &[KeyColumn], counts: &mut Layout) -> ColumnSlot {
     if let Some(position) = key.iter().position(|part| part.column == position) {
         let position = position as u16;
         return ColumnSlot::Key { position };
@@ -81,10 +81,10 @@ fn place(position: usize, column: &Column, key: &[KeyColumn], counts: &mut Layou
 
 /// For each variable column in the order of rows: how many consecutive texts that are never null begin with
 /// it.
-pub(crate) fn text_runs(columns: &[Column], places: &[ColumnSlot]) -> Box<[u16]> {
+pub(crate) fn text_runs(columns: &[Column], slots: &[ColumnSlot]) -> Box<[u16]> {
     let mut runs: Vec<u16> = Vec::new();
-    for (column, place) in columns.iter().zip(places) {
-        if let ColumnSlot::Variable { null_bit, .. } = place {
+    for (column, slot) in columns.iter().zip(slots) {
+        if let ColumnSlot::Variable { null_bit, .. } = slot {
             let is_text = column.kind == Kind::Text && null_bit.is_none();
             runs.push(u16::from(is_text));
         }
@@ -96,7 +96,7 @@ pub(crate) fn text_runs(columns: &[Column], places: &[ColumnSlot]) -> Box<[u16]>
 }
 
 /// The layout block described in the module.
-pub(crate) fn block(columns: &[Column], places: &[ColumnSlot], layouts: &[Layout]) -> Box<[u8]> {
+pub(crate) fn block(columns: &[Column], slots: &[ColumnSlot], layouts: &[Layout]) -> Box<[u8]> {
     let mut out = Vec::new();
     out.extend_from_slice(&(layouts.len() as u16).to_le_bytes());
     for layout in layouts {
@@ -106,8 +106,8 @@ pub(crate) fn block(columns: &[Column], places: &[ColumnSlot], layouts: &[Layout
     }
     let added = columns
         .iter()
-        .zip(places)
-        .filter(|(column, place)| column.since > 1 && !matches!(place, ColumnSlot::Key { .. }));
+        .zip(slots)
+        .filter(|(column, slot)| column.since > 1 && !matches!(slot, ColumnSlot::Key { .. }));
     out.extend_from_slice(&(added.clone().count() as u16).to_le_bytes());
     for (column, _) in added {
         block_column(column, &mut out);

@@ -9,6 +9,15 @@
 //! 2. The primary key has at least one column, names none twice, and none of its columns may be null.
 //! 3. Versions never decrease from one column to the next: additions are at the end.
 //! 4. A column that was added later may be null or has a default; no default is null.
+//!
+//! | file | what it holds |
+//! |---|---|
+//! | `builder.rs` | a chain of calls that ends in `build` |
+//! | `definition.rs` | a table's definition, checked and prepared for use |
+//! | `column.rs`, `value.rs` | columns, key columns and indexes; the values of columns |
+//! | `change.rs` | the next schema: one column or index more, or one index less |
+//! | `layout.rs`, `key_shape.rs` | the slots of columns in a row, for each version; the shape of a key |
+//! | `random.rs`, `tests.rs` | random schemas and values for tests; tests |
 
 mod builder;
 mod change;

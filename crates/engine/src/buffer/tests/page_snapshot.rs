@@ -16,7 +16,7 @@ pub(super) fn buffer() -> Buffer {
 pub(super) fn make(buffer: &Buffer) -> PageId {
     let page = buffer.allocate(Kind::Leaf).unwrap();
     let leaf = Leaf::empty(PAGE_BYTES, page, TreeId(5), &[], None);
-    buffer.place(Content::Leaf(leaf));
+    buffer.add_page(Content::Leaf(leaf));
     page
 }
 
@@ -49,21 +49,21 @@ fn a_snapshot_contains_the_pages_at_its_beginning_though_they_change_before_its_
             let (at_cut, begun) = (there.clone(), buffer.begin_snapshot());
             let changes = random.u32(0..40);
             change(&buffer, &mut there, &mut random, changes);
-            let cut = buffer.end_snapshot(begun);
-            let dirty: BTreeSet<PageId> = cut.dirty.iter().copied().collect();
-            assert!(cut.dirty.is_sorted() && cut.freed.is_sorted());
+            let snapshot = buffer.end_snapshot(begun);
+            let dirty: BTreeSet<PageId> = snapshot.dirty.iter().copied().collect();
+            assert!(snapshot.dirty.is_sorted() && snapshot.freed.is_sorted());
             assert!(dirty.is_subset(&at_cut), "seed {seed}");
-            for page in &cut.freed {
+            for page in &snapshot.freed {
                 assert!(!at_cut.contains(page), "seed {seed}");
                 in_file.remove(page);
             }
             let mut image = vec![0; PAGE_BYTES];
-            for page in cut.dirty {
-                buffer.capture(cut.epoch, page, &mut image);
+            for page in snapshot.dirty {
+                buffer.capture(snapshot.epoch, page, &mut image);
                 in_file.insert(page);
             }
             assert_eq!(in_file, at_cut, "seed {seed}");
-            buffer.finish_snapshot(cut.epoch);
+            buffer.finish_snapshot(snapshot.epoch);
         }
     }
 }
@@ -77,10 +77,10 @@ fn the_first_half_of_a_snapshot_leaves_the_work_to_the_second() {
     let before = clock::now();
     let begun = buffer.begin_snapshot();
     let middle = clock::now();
-    let cut = buffer.end_snapshot(begun);
+    let snapshot = buffer.end_snapshot(begun);
     let (first, second) = (middle - before, clock::now() - middle);
-    println!("{} pages: {first} ns closed, {second} ns open", cut.dirty.len());
-    assert_eq!(cut.dirty.len(), 20_000);
+    println!("{} pages: {first} ns closed, {second} ns open", snapshot.dirty.len());
+    assert_eq!(snapshot.dirty.len(), 20_000);
     // The list is taken as a whole: later changes go into a new one.
     assert_eq!(buffer.changed_pages().0, 0);
 }

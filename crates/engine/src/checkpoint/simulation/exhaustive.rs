@@ -5,13 +5,13 @@ use super::harness::{CheckpointOutcome, Failure, Harness};
 use super::search::copies;
 use syncline_vfs::simulated::Crash;
 
-/// Runs some checkpoints, or until the power fails after `cut` operations; true if it failed.
-fn run_checkpoints(harness: &mut Harness, cut: u64, checkpoints: u32) -> bool {
-    harness.disk.crash_after(cut);
+/// Runs some checkpoints, or until the power fails after `crash_at` operations; true if it failed.
+fn run_checkpoints(harness: &mut Harness, crash_at: u64, checkpoints: u32) -> bool {
+    harness.disk.crash_after(crash_at);
     let mut file = match harness.open() {
         Ok(file) => file,
         Err(Failure::Refused(_)) => return true,
-        Err(Failure::Broken(why)) => panic!("cut {cut}: {why}"),
+        Err(Failure::Broken(why)) => panic!("power loss at {crash_at}: {why}"),
     };
     for _ in 0..checkpoints {
         match harness.checkpoint(&mut file).unwrap() {
@@ -37,17 +37,17 @@ fn images(pending: usize) -> Vec<Crash> {
 /// right. Returns the number of images.
 fn interrupt_again(harness: &Harness) -> u64 {
     let mut opened = 0;
-    for cut in 0.. {
+    for crash_at in 0.. {
         let mut again = harness.on(copies(&harness.disk));
-        let was_cut = run_checkpoints(&mut again, cut, 1);
-        let seeds = [cut, cut + 1];
+        let has_crashed = run_checkpoints(&mut again, crash_at, 1);
+        let seeds = [crash_at, crash_at + 1];
         let torn = seeds.map(|seed| Crash::Torn { seed });
         for how in [Crash::DropAll, Crash::KeepAll].into_iter().chain(torn) {
             opened += 1;
             let checked = again.check_image(again.disk.crash(how));
-            checked.unwrap_or_else(|why| panic!("second power loss at {cut}, {how:?}: {why}"));
+            checked.unwrap_or_else(|why| panic!("second power loss at {crash_at}, {how:?}: {why}"));
         }
-        if !was_cut {
+        if !has_crashed {
             break;
         }
     }
@@ -56,23 +56,23 @@ fn interrupt_again(harness: &Harness) -> u64 {
 
 fn every_cut(seed: u64, is_direct: bool) -> u64 {
     let mut opened = 0;
-    for cut in 0.. {
+    for crash_at in 0.. {
         let mut harness = Harness::new(seed);
         harness.options.direct = is_direct;
         harness.page_bytes = if is_direct { 4096 } else { 512 };
-        let was_cut = run_checkpoints(&mut harness, cut, 3);
+        let has_crashed = run_checkpoints(&mut harness, crash_at, 3);
         for (number, how) in images(harness.disk.pending()).into_iter().enumerate() {
             let image = harness.disk.crash(how);
             opened += 1;
             let checked = harness.check_image(copies(&image));
-            checked.unwrap_or_else(|why| panic!("power loss at {cut}, {how:?}: {why}"));
+            checked.unwrap_or_else(|why| panic!("power loss at {crash_at}, {how:?}: {why}"));
             // Two levels for every fifth image only: otherwise the count explodes without finding more.
-            if (number as u64 + cut).is_multiple_of(5) {
+            if (number as u64 + crash_at).is_multiple_of(5) {
                 opened += interrupt_again(&harness.on(image));
             }
         }
-        if !was_cut {
-            assert!(cut > 15, "the episode was too small: {cut} operations");
+        if !has_crashed {
+            assert!(crash_at > 15, "the episode was too small: {crash_at} operations");
             break;
         }
     }

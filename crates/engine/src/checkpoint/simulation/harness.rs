@@ -129,14 +129,14 @@ impl Harness {
                         Err(Failure::Refused(_)) | Ok(()) => Ok(CheckpointOutcome::Done),
                     };
                 }
-                Ok(Progress::AwaitHorizon(csn)) if csn == next.csn && durable_lsn < csn => {
+                Ok(Progress::AwaitDurable(csn)) if csn == next.csn && durable_lsn < csn => {
                     if self.random.u8(0..3) == 0 {
                         // The log never gets there: the process ends here.
                         return Ok(CheckpointOutcome::Full);
                     }
                     durable_lsn = csn;
                 }
-                Ok(Progress::AwaitHorizon(csn)) => return Err(format!("waits for {csn}")),
+                Ok(Progress::AwaitDurable(csn)) => return Err(format!("waits for {csn}")),
                 Ok(Progress::Worked { .. }) => {}
                 Err(Error::Full { .. }) => {
                     tries += 1;

@@ -50,8 +50,8 @@ pub(super) fn search(seed: u64, tally: &mut Tally) -> Result<(), String> {
 /// An episode that ends with a power loss, and the opening of every crash image of it.
 fn crash_episode(harness: &mut Harness, tally: &mut Tally) -> Result<(), String> {
     if harness.random.u8(0..8) > 0 {
-        let cut = harness.random.u64(0..50);
-        harness.disk.crash_after(cut);
+        let crash_at = harness.random.u64(0..50);
+        harness.disk.crash_after(crash_at);
     }
     match harness.open() {
         Ok(mut file) => {
@@ -103,8 +103,8 @@ fn fault_episode(harness: &mut Harness, tally: &mut Tally) -> Result<(), String>
     // As a restarted process does, which may know of no failure.
     let mut file = harness.open().map_err(|why| format!("{fault:?}, opened again: {why}"))?;
     if harness.random.bool() {
-        let cut = harness.random.u64(0..20);
-        harness.disk.crash_after(cut);
+        let crash_at = harness.random.u64(0..20);
+        harness.disk.crash_after(crash_at);
     }
     for _ in 0..harness.random.u8(0..3) {
         match harness.checkpoint(&mut file)? {

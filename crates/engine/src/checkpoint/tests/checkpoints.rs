@@ -86,7 +86,7 @@ fn the_root_waits_for_the_durable_lsn() {
             other => break other,
         }
     };
-    assert_eq!(waits, Progress::AwaitHorizon(Csn(9)));
+    assert_eq!(waits, Progress::AwaitDurable(Csn(9)));
     let early = DataFile::open(&disk.crash(Crash::KeepAll), path(), &small()).unwrap();
     assert_eq!(early.root().number, 1);
     while checkpoint.step(&mut file, pages, Csn(9)).unwrap() != Progress::Done {}

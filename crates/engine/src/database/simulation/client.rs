@@ -57,11 +57,11 @@ impl Client {
             self.session.begin(begin)?;
         }
         let point = self.session.read_point().0;
-        let durable_lsn = log.horizon().0;
+        let durable_lsn = log.durable_lsn().0;
         let is_right = match begin {
             Begin::Serializable | Begin::Snapshot => point == log.published().0,
             Begin::ReadOnly => point == durable_lsn && point >= self.last,
-            Begin::ReadOnlyAtHorizon => point == durable_lsn,
+            Begin::ReadOnlyDurable => point == durable_lsn,
         };
         if !is_right {
             let last = self.last;
@@ -292,7 +292,7 @@ impl Client {
 
     /// Whatever a refusal depends on must be stable before it is returned.
     fn is_stable(&self, csn: u64) -> Result<(), String> {
-        let durable_lsn = self.session.core().log.horizon();
+        let durable_lsn = self.session.core().log.durable_lsn();
         if csn > durable_lsn.0 {
             return Err(format!(
                 "a refusal stems from {csn}, but the durable LSN is {durable_lsn}"

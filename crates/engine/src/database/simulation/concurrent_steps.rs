@@ -43,7 +43,7 @@ pub(super) fn work(
 
 fn one_work(engine: &SimulatedEngine, pace: CheckpointPace, random: &mut Rng) -> crate::Result<()> {
     let core = &engine.core;
-    let may_snapshot = core.could_close_gate() || planted(PlantedBug::CutWithoutGate);
+    let may_snapshot = core.could_close_gate() || planted(PlantedBug::SnapshotWithoutGate);
     match random.u8(0..6) {
         5 => checkpoints(engine).make_room(core).map(drop),
         0 if may_snapshot && !pace.is_lazy => {

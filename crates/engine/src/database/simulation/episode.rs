@@ -121,7 +121,7 @@ impl Episode<'_> {
     /// Acknowledges the durable LSN to every client.
     fn acknowledge(&mut self) {
         if self.harness.options.log.durability != Durability::None {
-            let durable_lsn = self.engine.core.log.horizon().0;
+            let durable_lsn = self.engine.core.log.durable_lsn().0;
             self.harness.oracle.promise(durable_lsn);
         }
     }
@@ -132,7 +132,7 @@ impl Episode<'_> {
             0..5 => Begin::Serializable,
             5..8 => Begin::Snapshot,
             8 => Begin::ReadOnly,
-            _ => Begin::ReadOnlyAtHorizon,
+            _ => Begin::ReadOnlyDurable,
         };
         let may_be_alone = begin == Begin::Serializable && self.alone.is_none();
         let alone = may_be_alone && random.u8(0..12) == 0;
@@ -194,7 +194,7 @@ impl Episode<'_> {
         };
         self.engine.core.log.wait(ticket)?;
         let is_durable = self.harness.options.log.durability != Durability::None;
-        if is_durable && self.engine.core.log.horizon() < ticket.csn {
+        if is_durable && self.engine.core.log.durable_lsn() < ticket.csn {
             return Err(broken(format!("{} is complete before the durable LSN", ticket.csn)));
         }
         Ok(())
@@ -242,7 +242,7 @@ impl Episode<'_> {
         match step {
             Ok(Step::Finished(csn)) => {
                 self.harness.tally.checkpoints += 1;
-                let durable_lsn = self.engine.core.log.horizon();
+                let durable_lsn = self.engine.core.log.durable_lsn();
                 if csn > durable_lsn {
                     return Err(broken(format!(
                         "a checkpoint at {csn} is in force before that commit is stable"
@@ -329,7 +329,7 @@ impl Episode<'_> {
     }
 
     fn begin_reader(&mut self) -> Result<(), EpisodeEnd> {
-        let begin = Begin::ReadOnlyAtHorizon;
+        let begin = Begin::ReadOnlyDurable;
         self.clients[1].begin(&self.engine, &self.harness.oracle, begin, false)?;
         for _ in 0..3 {
             if let Some(table) = self.table(1) {

@@ -17,7 +17,7 @@ pub(super) struct Pass {
 impl Pass {
     pub(super) fn begin(engine: &SimulatedEngine) -> Pass {
         let worker = engine.core.log.worker();
-        worker.cork();
+        worker.begin_pass();
         Pass { worker }
     }
 
@@ -29,23 +29,26 @@ impl Pass {
     ) -> Result<(), EpisodeEnd> {
         let log = &engine.core.log;
         let Some(ticket) = ticket else {
-            self.worker.uncork();
+            self.worker.end_pass();
             log.check()?;
-            if log.horizon() < log.published() {
-                return Err(broken("an uncork left commits unwritten"));
+            if log.durable_lsn() < log.published() {
+                return Err(broken("the end of a pass left commits unwritten"));
             }
             return Ok(());
         };
         let mut completion = pin!(self.worker.completion(ticket));
         let mut context = Context::from_waker(Waker::noop());
         let early = completion.as_mut().poll(&mut context);
-        self.worker.uncork();
+        self.worker.end_pass();
         let outcome = match early {
             Poll::Ready(outcome) => outcome,
             Poll::Pending => match completion.poll(&mut context) {
                 Poll::Ready(outcome) => outcome,
                 Poll::Pending => {
-                    return Err(broken(format!("{} is not complete after the uncork", ticket.csn)));
+                    return Err(broken(format!(
+                        "{} is not complete after the end_pass",
+                        ticket.csn
+                    )));
                 }
             },
         };

@@ -220,7 +220,7 @@ impl Harness {
 
 /// What must hold of every database directly after opening.
 pub(super) fn at_rest(engine: &SimulatedEngine) -> Result<(), String> {
-    let (durable_lsn, published) = (engine.core.log.horizon(), engine.core.log.published());
+    let (durable_lsn, published) = (engine.core.log.durable_lsn(), engine.core.log.published());
     if durable_lsn != published {
         return Err(format!(
             "the opened database ends at {published}, but is stable only up to {durable_lsn}"

@@ -200,7 +200,7 @@ pub(super) fn search(seed: u64, tally: &mut Tally) -> std::result::Result<(), St
 /// operations of the build.
 fn search_with_power_loss(
     seed: u64,
-    cut: impl FnOnce(&mut Rng) -> Option<u64>,
+    crash_at: impl FnOnce(&mut Rng) -> Option<u64>,
     tally: &mut Tally,
 ) -> std::result::Result<u64, String> {
     let mut random = Rng::with_seed(seed);
@@ -237,9 +237,9 @@ fn search_with_power_loss(
     writer.abort();
     *counts.borrow_mut() = Tally::default();
     let before = disk.operations();
-    let cut = cut(&mut random);
-    if let Some(cut) = cut {
-        disk.crash_after(cut);
+    let crash_at = crash_at(&mut random);
+    if let Some(crash_at) = crash_at {
+        disk.crash_after(crash_at);
     }
     let is_unique = numbers != Numbers::Shared;
     let next = schema.with_index("by_number", ["number"], is_unique);
@@ -249,12 +249,12 @@ fn search_with_power_loss(
     let mut done = *counts.borrow();
     let result = match built {
         // The power may go off in the checks that follow; the images below must pass the same checks.
-        Ok(_) if cut.is_some() => {
+        Ok(_) if crash_at.is_some() => {
             done.built += 1;
             Ok(())
         }
         Err(Error::DuplicateBuilt { .. })
-            if numbers == Numbers::MostlyDistinct && cut.is_some() =>
+            if numbers == Numbers::MostlyDistinct && crash_at.is_some() =>
         {
             done.duplicates += 1;
             Ok(())
@@ -411,13 +411,13 @@ fn a_power_loss_during_a_build_leaves_the_whole_index_or_none() {
     let mut tally = Tally::default();
     let mut cuts = 0;
     for seed in 0..8 {
-        let mut cut_at = |cut: Option<u64>| {
-            let result = search_with_power_loss(seed, |_random| cut, &mut tally);
-            result.unwrap_or_else(|why| panic!("seed {seed}, cut at {cut:?}: {why}"))
+        let mut search_at = |crash_at: Option<u64>| {
+            let result = search_with_power_loss(seed, |_random| crash_at, &mut tally);
+            result.unwrap_or_else(|why| panic!("seed {seed}, power loss at {crash_at:?}: {why}"))
         };
-        let operations = cut_at(None);
-        for cut in (0..operations).step_by((operations / 12).max(1) as usize) {
-            cut_at(Some(cut));
+        let operations = search_at(None);
+        for crash_at in (0..operations).step_by((operations / 12).max(1) as usize) {
+            search_at(Some(crash_at));
             cuts += 1;
         }
     }

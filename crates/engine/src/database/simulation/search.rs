@@ -36,8 +36,8 @@ pub(super) fn search(seed: u64, tally: &mut Tally) -> Result<(), String> {
 fn crash_episode(harness: &mut Harness) -> Result<(), String> {
     if harness.random.u8(0..8) > 0 {
         let most = [30, 30, 100, 100, 400, 2_000][harness.random.usize(0..6)];
-        let cut = harness.random.u64(0..most);
-        harness.disk.crash_after(cut);
+        let crash_at = harness.random.u64(0..most);
+        harness.disk.crash_after(crash_at);
     }
     match harness.open() {
         Ok(engine) => {
@@ -118,14 +118,14 @@ fn count(harness: &mut Harness, engine: &Arc<SimulatedEngine>, csn: u64) {
 /// Interrupts the opening at its I/Os, and the opening after that: all must end at the commit of the
 /// uninterrupted one, which is returned.
 fn interrupt_opening(harness: &mut Harness, disk: &SimulatedDisk) -> Result<Option<u64>, String> {
-    let Some(uncut) = check_image(harness, &disk.crash(Crash::DropAll))? else {
+    let Some(uninterrupted) = check_image(harness, &disk.crash(Crash::DropAll))? else {
         return Ok(None);
     };
-    for cut in 0..2 {
+    for pick in 0..2 {
         let mut disk = disk.crash(Crash::DropAll);
         for depth in 1..=2 {
             let at = match depth {
-                1 => cut * 4 + harness.random.u64(0..4),
+                1 => pick * 4 + harness.random.u64(0..4),
                 _ => harness.random.u64(0..9),
             };
             disk.crash_after(at);
@@ -143,16 +143,16 @@ fn interrupt_opening(harness: &mut Harness, disk: &SimulatedDisk) -> Result<Opti
                 [Crash::DropAll, Crash::KeepAll, Crash::Subset { seed }, Crash::Torn { seed }];
             disk = disk.crash(how[harness.random.usize(0..how.len())]);
             let again = check_image(harness, &disk.crash(Crash::DropAll));
-            let again =
-                again.map_err(|why| format!("opening cut at {at}, depth {depth}: {why}"))?;
-            if again != Some(uncut) {
+            let again = again
+                .map_err(|why| format!("opening interrupted at {at}, depth {depth}: {why}"))?;
+            if again != Some(uninterrupted) {
                 return Err(format!(
-                    "opening cut at {at}: it ends at {again:?} instead of {uncut}"
+                    "opening interrupted at {at}: it ends at {again:?} instead of {uninterrupted}"
                 ));
             }
         }
     }
-    Ok(Some(uncut))
+    Ok(Some(uninterrupted))
 }
 
 /// An episode with a fault. The process restarts on the same disk, and then the power goes off.

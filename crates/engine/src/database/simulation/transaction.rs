@@ -118,7 +118,7 @@ impl Transaction {
     }
 
     pub(super) fn is_read_only(&self) -> bool {
-        matches!(self.begin, Begin::ReadOnly | Begin::ReadOnlyAtHorizon)
+        matches!(self.begin, Begin::ReadOnly | Begin::ReadOnlyDurable)
     }
 
     /// Sets the read point. It may move only in a serializable transaction, and then everything that was read

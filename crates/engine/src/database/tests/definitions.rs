@@ -51,7 +51,7 @@ fn is_made_later<T: std::fmt::Debug>(answer: &Result<T>) -> bool {
     matches!(answer, Err(Error::Conflict(Conflict::MadeLater)))
 }
 
-const SNAPSHOTS: [Begin; 3] = [Begin::Snapshot, Begin::ReadOnly, Begin::ReadOnlyAtHorizon];
+const SNAPSHOTS: [Begin; 3] = [Begin::Snapshot, Begin::ReadOnly, Begin::ReadOnlyDurable];
 
 #[test]
 fn a_snapshot_reads_on_but_not_by_an_index_built_after_its_begin() {
@@ -82,8 +82,9 @@ fn the_planted_bug_makes_an_index_made_later_look_empty() {
     let mut session = database.session().unwrap();
     session.begin(Begin::ReadOnly).unwrap();
     let table = with_index(&database, &table);
-    let answer =
-        with(Some(PlantedBug::UseMadeLater), || count(&mut session, &table, Some("by_square")));
+    let answer = with(Some(PlantedBug::UseBeforeCreation), || {
+        count(&mut session, &table, Some("by_square"))
+    });
     assert_eq!(answer.unwrap(), 0);
 }
 
@@ -136,8 +137,8 @@ fn loaded_rows_are_visible_from_the_load_on_and_not_before() {
         session.abort();
     }
     // A transaction that runs again begins late enough to see it.
-    let run = session
-        .run(Begin::ReadOnlyAtHorizon, |tx| Ok(tx.get(&loaded, &[Value::Int(1)])?.is_some()));
+    let run =
+        session.run(Begin::ReadOnlyDurable, |tx| Ok(tx.get(&loaded, &[Value::Int(1)])?.is_some()));
     assert!(run.unwrap().0);
 }
 

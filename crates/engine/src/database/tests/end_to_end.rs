@@ -77,7 +77,7 @@ fn rows_come_back_from_the_log_from_a_checkpoint_and_from_both() {
         if round % 3 == 1 {
             let checkpoints = engine.checkpoints.as_ref().unwrap();
             checkpoints.run(&engine.core, &engine.tree_directory).unwrap();
-            assert_eq!(checkpoints.csn(), engine.core.log.horizon());
+            assert_eq!(checkpoints.csn(), engine.core.log.durable_lsn());
         }
         let expected = if round % 2 == 0 { expected } else { write(&engine, round) };
         assert_eq!(rows(&engine, "one"), expected, "round {round}");
@@ -219,7 +219,7 @@ fn sessions_that_outlive_the_database_cannot_commit() {
     let table = database.create_table(schema("one")).unwrap();
     let row = [Value::Int(1), Value::Text("kept")];
     database.run(|transaction| transaction.insert(&table, &row)).unwrap();
-    let (mut session, _prefetcher) = (database.session().unwrap(), database.scout());
+    let (mut session, _prefetcher) = (database.session().unwrap(), database.prefetcher());
     drop(database);
     // The threads have ended, so no file appears in the removed directory.
     std::fs::remove_dir_all(&directory).unwrap();

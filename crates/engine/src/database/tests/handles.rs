@@ -101,11 +101,11 @@ fn a_closure_that_is_shown_a_row_does_not_wait_for_the_catalogue() {
     std::thread::scope(|scope| {
         scope.spawn(|| {
             let mut session = database.session().unwrap();
-            let mut sought = PrefetchKey::default();
+            let mut prefetch_key = PrefetchKey::default();
             session.begin(Begin::Serializable).unwrap();
-            session.seek(&table, &row[..1], &mut sought).unwrap();
+            session.prepare_key(&table, &row[..1], &mut prefetch_key).unwrap();
             let read = |_row: Row<'_>| (database.tables().len(), database.table("t0").err());
-            sender.send(session.show_sought(&table, &sought, read)).unwrap();
+            sender.send(session.show_prefetched(&table, &prefetch_key, read)).unwrap();
         });
         let answer = answers.recv_timeout(std::time::Duration::from_secs(20));
         drop(held);

@@ -1,4 +1,16 @@
 //! Tests of a whole database.
+//!
+//! | file | what it holds |
+//! |---|---|
+//! | `end_to_end.rs` | rows survive closing, checkpoints and definitions |
+//! | `creation.rs` | a creation that is interrupted at every I/O |
+//! | `definitions.rs`, `concurrent_definitions.rs` | tables and indexes made during transactions; while writers commit |
+//! | `definition_faults.rs` | a definition on a disk that fails or is full at any I/O |
+//! | `handles.rs` | handles of two databases |
+//! | `full_disk.rs`, `limits.rs` | work on a full disk; the limit on the log's length |
+//! | `memory.rs`, `ghosts.rs` | memory and ghosts of deleted rows are released |
+//! | `panics.rs` | calls after a panic in the engine |
+//! | `preallocator.rs` | memory that is prepared for a growing store |
 
 mod concurrent_definitions;
 mod creation;

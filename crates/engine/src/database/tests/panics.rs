@@ -181,7 +181,7 @@ fn assert_reports(database: TestDatabase, why: &str) {
     assert!(database.checkpoint().is_err() || database.stats().checkpoints.is_none());
     let table = database.table("one").expect("reads go on");
     let mut session = database.session().expect("a session");
-    let begin = crate::Begin::ReadOnlyAtHorizon;
+    let begin = crate::Begin::ReadOnlyDurable;
     let read = session.run(begin, |tx| tx.get(&table, &[Value::Int(1)]).map(|row| row.is_some()));
     read.expect("reads go on");
     drop(session);

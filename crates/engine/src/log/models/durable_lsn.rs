@@ -190,7 +190,7 @@ fn no_waiter_misses_its_commit() {
 #[test]
 fn a_reused_slot_wakes_its_remaining_waiters() {
     hold("durable_lsn: overtaken", Bound(3), || overtaken(InjectedFault::Nothing));
-    let planted = Fault::Planted(PlantedBug::ForgetSleepers);
+    let planted = Fault::Planted(PlantedBug::ForgetWaiters);
     find("durable_lsn: overtaken", planted, Bound(2), || overtaken(InjectedFault::Nothing));
 }
 

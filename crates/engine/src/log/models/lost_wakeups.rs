@@ -35,7 +35,7 @@ fn publish(log: &TestLog) -> Ticket {
 fn commit(log: &TestLog) {
     let ticket = publish(log);
     log.wait(ticket).unwrap();
-    assert!(log.horizon() >= ticket.csn, "complete is stable");
+    assert!(log.durable_lsn() >= ticket.csn, "complete is stable");
 }
 
 /// Threads that block, one of which gives a number up: all of them drive the log themselves.
@@ -104,7 +104,7 @@ fn run_worker(log: &TestLog, clients: usize) {
             let ticket = publish(log);
             worker.staged(3);
             worker.completion(ticket).await.unwrap();
-            assert!(log.horizon() >= ticket.csn, "complete is stable");
+            assert!(log.durable_lsn() >= ticket.csn, "complete is stable");
         }
     };
     let mut clients = [Some(Box::pin(client())), Some(Box::pin(client()))];
@@ -115,7 +115,7 @@ fn run_worker(log: &TestLog, clients: usize) {
         while !recall.is_woken.swap(false, Ordering::SeqCst) {
             thread::park();
         }
-        worker.cork();
+        worker.begin_pass();
         for place in &mut clients {
             if let Some(client) = place
                 && client.as_mut().poll(&mut Context::from_waker(&waker)).is_ready()
@@ -123,7 +123,7 @@ fn run_worker(log: &TestLog, clients: usize) {
                 *place = None;
             }
         }
-        worker.uncork();
+        worker.end_pass();
     }
 }
 
@@ -160,7 +160,7 @@ fn failing() {
             };
             let ticket = permit.take().publish(&mut b"one".to_vec());
             match log.wait(ticket) {
-                Ok(()) => assert!(log.horizon() >= ticket.csn, "complete is stable"),
+                Ok(()) => assert!(log.durable_lsn() >= ticket.csn, "complete is stable"),
                 Err(Error::Indeterminate { csn, .. }) => assert_eq!(csn, ticket.csn),
                 Err(other) => panic!("{other}"),
             }
@@ -189,8 +189,8 @@ fn unsynced() {
     });
     let tickets = committers.map(|committer| committer.join().unwrap());
     for ticket in tickets {
-        log.wait_horizon(ticket.csn).unwrap();
-        assert!(log.horizon() >= ticket.csn);
+        log.wait_durable(ticket.csn).unwrap();
+        assert!(log.durable_lsn() >= ticket.csn);
     }
 }
 
@@ -200,9 +200,9 @@ fn blocked_threads_are_woken() {
     hold("sleepers: gap", Bound(20_000), gap);
     hold("sleepers: void", Bound(20_000), void);
     let bound = Bound(20_000);
-    find("sleepers: gap", Fault::Planted(PlantedBug::LeaveGapSleepers), bound, gap);
-    find("sleepers: void", Fault::Planted(PlantedBug::LeaveVoidSleepers), bound, void);
-    find("sleepers: blocking", Fault::Planted(PlantedBug::LookOnce), bound, blocking);
+    find("sleepers: gap", Fault::Planted(PlantedBug::LeaveGapWaiters), bound, gap);
+    find("sleepers: void", Fault::Planted(PlantedBug::LeaveVoidWaiters), bound, void);
+    find("sleepers: blocking", Fault::Planted(PlantedBug::CheckOnce), bound, blocking);
 }
 
 #[test]
@@ -214,7 +214,7 @@ fn futures_are_woken() {
         }
     }
     hold("sleepers: unsynced", Bound(8_000), unsynced);
-    find("sleepers: futures", Fault::Planted(PlantedBug::LeaveToNobody), Bound(8_000), || {
+    find("sleepers: futures", Fault::Planted(PlantedBug::LeaveToAbsentPass), Bound(8_000), || {
         futures(Writer::Worker, 1, 9)
     });
 }
@@ -222,5 +222,5 @@ fn futures_are_woken() {
 #[test]
 fn a_failure_wakes_every_waiter() {
     hold("sleepers: failing", Bound(20_000), failing);
-    find("sleepers: failing", Fault::Planted(PlantedBug::FailQuietly), Bound(20_000), failing);
+    find("sleepers: failing", Fault::Planted(PlantedBug::FailWithoutWake), Bound(20_000), failing);
 }

@@ -26,7 +26,7 @@ fn commit(log: &Log<SimulatedDisk>) {
     let permit = log.reserve(3).unwrap();
     let ticket = permit.take().publish(&mut b"one".to_vec());
     log.wait(ticket).unwrap();
-    assert!(log.horizon() >= ticket.csn, "complete is stable");
+    assert!(log.durable_lsn() >= ticket.csn, "complete is stable");
 }
 
 /// Two threads commit and block: one writes, and the other may find it writing.
@@ -43,7 +43,7 @@ fn two() {
 #[test]
 fn two_concurrent_commits_both_complete() {
     hold("driving: two", Bound(2), two);
-    let planted = Fault::Planted(PlantedBug::LookOnce);
+    let planted = Fault::Planted(PlantedBug::CheckOnce);
     find("driving: two", planted, Bound(2), two);
     for source in [
         ("log/shared.rs", include_str!("../shared.rs")),

@@ -121,7 +121,7 @@ impl Harness {
 
     fn acknowledge(&mut self, log: &Log<SimulatedDisk>) {
         if self.options.durability != Durability::None {
-            self.oracle.promise(log.horizon().0);
+            self.oracle.promise(log.durable_lsn().0);
         }
     }
 
@@ -155,7 +155,7 @@ impl Harness {
         if let Err(error) = log.shared().prepare_segment(false) {
             assert!(matches!(error, Error::Full { .. } | Error::Disk(_)), "{error}");
         }
-        let stable = log.horizon().0.min(self.oracle.promised);
+        let stable = log.durable_lsn().0.min(self.oracle.promised);
         if self.random.u8(0..3) == 0 && stable > self.oracle.released {
             self.oracle.released = self.random.u64(self.oracle.released..=stable);
             log.release(Csn(self.oracle.released));

@@ -7,11 +7,11 @@ use crate::log::options::Options;
 use syncline_vfs::SimulatedDisk;
 use syncline_vfs::simulated::Crash;
 
-/// The harness of a seed, run until the power fails after `cut` operations; none if it never did.
-fn interrupted_harness(seed: u64, cut: u64, options: &Options) -> Option<Harness> {
+/// The harness of a seed, run until the power fails after `crash_at` operations; none if it never did.
+fn interrupted_harness(seed: u64, crash_at: u64, options: &Options) -> Option<Harness> {
     let mut harness = Harness::new(seed);
     harness.options = options.clone();
-    harness.disk.crash_after(cut);
+    harness.disk.crash_after(crash_at);
     let log = harness.open();
     let mut power_is_on = log.is_ok();
     if let Ok(log) = log {
@@ -47,24 +47,24 @@ fn interrupt_recoveries(
     depth: u32,
 ) -> u64 {
     let mut recoveries = 0;
-    for cut in 0.. {
+    for crash_at in 0.. {
         let copy = disk.crash(Crash::DropAll);
-        copy.crash_after(cut);
-        let was_cut = recover(&copy, &harness.options, &harness.oracle).is_err();
-        let hows = [Crash::DropAll, Crash::KeepAll, Crash::Torn { seed: cut }];
+        copy.crash_after(crash_at);
+        let has_crashed = recover(&copy, &harness.options, &harness.oracle).is_err();
+        let hows = [Crash::DropAll, Crash::KeepAll, Crash::Torn { seed: crash_at }];
         for how in hows {
             let left = copy.crash(how);
             recoveries += 1;
             assert_eq!(
                 &recovered(&left.crash(Crash::DropAll), harness),
                 expected,
-                "cut {cut}, {how:?}"
+                "power loss at {crash_at}, {how:?}"
             );
-            if depth > 1 && was_cut {
+            if depth > 1 && has_crashed {
                 recoveries += interrupt_recoveries(&left, harness, expected, depth - 1);
             }
         }
-        if !was_cut {
+        if !has_crashed {
             return recoveries;
         }
     }
@@ -73,9 +73,9 @@ fn interrupt_recoveries(
 
 fn every_cut(seed: u64, options: &Options) -> u64 {
     let mut recoveries = 0;
-    for cut in 0.. {
-        let Some(harness) = interrupted_harness(seed, cut, options) else {
-            assert!(cut > 20, "the workload was too small: {cut} operations");
+    for crash_at in 0.. {
+        let Some(harness) = interrupted_harness(seed, crash_at, options) else {
+            assert!(crash_at > 20, "the workload was too small: {crash_at} operations");
             break;
         };
         if !harness.is_made {
@@ -86,7 +86,7 @@ fn every_cut(seed: u64, options: &Options) -> u64 {
             let expected = recovered(&image.crash(Crash::DropAll), &harness);
             recoveries += 1;
             // Two levels for every ninth image only: otherwise the count explodes without finding more.
-            if (number as u64 + cut).is_multiple_of(9) {
+            if (number as u64 + crash_at).is_multiple_of(9) {
                 recoveries += interrupt_recoveries(&image, &harness, &expected, 2);
             }
         }

@@ -10,7 +10,7 @@ finds! {
     a_skipped_checksum_is_found: SkipChecksum within 200,
     a_skipped_directory_sync_is_found: SkipDirectorySync within 100,
     a_swallowed_sync_error_is_found: SwallowSyncError within 400,
-    a_durable_lsn_past_a_gap_is_found: HorizonPastGap within 200,
+    a_durable_lsn_past_a_gap_is_found: DurablePastGap within 200,
     a_header_after_its_frames_is_found: HeaderAfterFrames within 100,
     a_new_checksum_for_torn_bytes_is_found: ReChecksum within 200,
     a_group_off_by_one_is_found: GroupOffByOne within 50,

@@ -47,8 +47,8 @@ pub(super) fn search(seed: u64, tally: &mut Tally) -> Result<(), String> {
 /// An episode that ends with a power loss, and the recovery of every crash image of it.
 fn crash_episode(harness: &mut Harness, tally: &mut Tally) -> Result<(), String> {
     if harness.random.u8(0..8) > 0 {
-        let cut = harness.random.u64(0..60);
-        harness.disk.crash_after(cut);
+        let crash_at = harness.random.u64(0..60);
+        harness.disk.crash_after(crash_at);
     }
     let was_made = harness.is_made;
     let opened = harness.open();
@@ -164,15 +164,15 @@ fn interrupt_recovery(
     disk: &SimulatedDisk,
     tally: &mut Tally,
 ) -> Result<(), String> {
-    let uncut = check_image(harness, &disk.crash(Crash::DropAll), tally)?;
+    let uninterrupted = check_image(harness, &disk.crash(Crash::DropAll), tally)?;
     if !refuses_other_database(disk, &harness.options) {
         return Err("a log of another database was opened".to_owned());
     }
-    for cut in 0..2 {
+    for pick in 0..2 {
         let mut disk = disk.crash(Crash::DropAll);
         for depth in 1..=2 {
             let at = if depth == 1 {
-                cut * 3 + harness.random.u64(0..3)
+                pick * 3 + harness.random.u64(0..3)
             } else {
                 harness.random.u64(0..6)
             };
@@ -186,7 +186,7 @@ fn interrupt_recovery(
             disk = disk.crash(how[harness.random.usize(0..how.len())]);
             let recovered = check_image(harness, &disk.crash(Crash::DropAll), tally)
                 .map_err(|why| format!("recovery interrupted at {at}, depth {depth}: {why}"))?;
-            same(&uncut, &recovered)
+            same(&uninterrupted, &recovered)
                 .map_err(|why| format!("recovery interrupted at {at}: {why}"))?;
         }
     }
@@ -240,7 +240,7 @@ fn restart(harness: &mut Harness, disk: SimulatedDisk) -> Result<(), String> {
     let (log, recovered) =
         recover(&disk, &harness.options, &harness.oracle).map_err(|e| e.to_string())?;
     harness.oracle.check(&recovered)?;
-    harness.oracle.go_on(log.horizon().0);
+    harness.oracle.go_on(log.durable_lsn().0);
     drop(log);
     harness.disk = disk;
     Ok(())

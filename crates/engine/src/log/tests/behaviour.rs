@@ -121,10 +121,10 @@ fn a_released_log_reuses_its_files_and_opens_only_from_there() {
     let log = made(&disk, &options);
     for number in 0..400_u64 {
         commit(&log, &[number as u8; 200]).unwrap();
-        log.release(log.horizon());
+        log.release(log.durable_lsn());
     }
     assert!(log.stats().segments_recycled > 5, "{:?}", log.stats());
-    let durable_lsn = log.horizon();
+    let durable_lsn = log.durable_lsn();
     log.close().unwrap();
     let files = disk.list(Path::new("log")).unwrap().len();
     assert!(files < 10, "{files} files for a log that was released all the time");
@@ -258,6 +258,6 @@ fn a_directory_without_this_log_is_refused() {
         file.write_at(b"somebody's notes", 0).unwrap();
     }
     let error = open(None).unwrap_err();
-    assert!(matches!(error, Error::Foreign { .. }), "{error}");
+    assert!(matches!(error, Error::NotASegment { .. }), "{error}");
     assert!(matches!(Log::create(&RealDisk, &directory, id, small()), Err(Error::Exists { .. })));
 }

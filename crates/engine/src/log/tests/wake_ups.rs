@@ -43,7 +43,7 @@ fn stress_threads<D: Disk>(disk: &D, directory: &Path, options: &Options, thread
                     let mut content = (thread << 32 | number).to_le_bytes().to_vec();
                     content.resize(8 + random.usize(0..300), thread as u8);
                     let ticket = commit(log, &content).unwrap();
-                    assert!(log.horizon() >= ticket.csn);
+                    assert!(log.durable_lsn() >= ticket.csn);
                     acknowledged.lock().unwrap().insert(ticket.csn.0, content);
                 }
             });
@@ -90,7 +90,7 @@ fn run_worker<D: Disk>(log: &Log<D>, worker: &Worker<D>, clients: usize, each: u
             let ticket = log.reserve(60).unwrap().take().publish(&mut record);
             worker.staged(60);
             worker.completion(ticket).await.unwrap();
-            assert!(log.horizon() >= ticket.csn);
+            assert!(log.durable_lsn() >= ticket.csn);
             acknowledged.fetch_add(1, Ordering::Relaxed);
         }
     };
@@ -104,7 +104,7 @@ fn run_worker<D: Disk>(log: &Log<D>, worker: &Worker<D>, clients: usize, each: u
         while !waker.woken.swap(false, Ordering::SeqCst) {
             std::thread::park();
         }
-        worker.cork();
+        worker.begin_pass();
         for place in &mut clients {
             if let Some(client) = place {
                 let polled = Pin::as_mut(client).poll(&mut Context::from_waker(&shared));
@@ -113,7 +113,7 @@ fn run_worker<D: Disk>(log: &Log<D>, worker: &Worker<D>, clients: usize, each: u
                 }
             }
         }
-        worker.uncork();
+        worker.end_pass();
     }
     drop(clients);
     acknowledged.into_inner()
@@ -139,7 +139,7 @@ fn no_future_of_several_workers_sleeps_forever_next_to_threads() {
                 let options = Options {
                     ring_records: 128,
                     writer,
-                    corked_bytes_max: 500,
+                    pass_bytes_max: 500,
                     writes_in_flight_max: 1 + round % 2,
                     ..Options::tiny()
                 };
@@ -163,7 +163,7 @@ fn no_future_of_several_workers_sleeps_forever_next_to_threads() {
                         });
                     }
                 });
-                assert_eq!(log.horizon(), Csn(38 * 40 + 160), "{writer:?}");
+                assert_eq!(log.durable_lsn(), Csn(38 * 40 + 160), "{writer:?}");
                 log.close().unwrap();
             }
         }
@@ -189,11 +189,11 @@ fn a_future_without_a_worker_is_completed_by_the_writer_thread() {
                     std::thread::park();
                 }
             }
-            assert!(log.horizon() >= ticket.csn);
+            assert!(log.durable_lsn() >= ticket.csn);
         }
         let nudged = log.reserve(3).unwrap().take().publish(&mut b"one".to_vec());
         log.nudge();
-        while log.horizon() < nudged.csn {
+        while log.durable_lsn() < nudged.csn {
             std::thread::yield_now();
         }
     });
@@ -209,35 +209,35 @@ fn a_worker_whose_woken_client_is_dropped_delays_no_other() {
         let (one, other) = (log.worker(), log.worker());
         let publish = || log.reserve(3).unwrap().take().publish(&mut b"one".to_vec());
         let context = &mut Context::from_waker(Waker::noop());
-        one.cork();
-        other.cork();
+        one.begin_pass();
+        other.begin_pass();
         let mut of_one = Box::pin(one.completion(publish()));
         let mut of_other = Box::pin(other.completion(publish()));
         assert!(of_one.as_mut().poll(context).is_pending());
         assert!(of_other.as_mut().poll(context).is_pending());
-        one.uncork();
+        one.end_pass();
         // Commits staged for long are written anyway, and this thread may have been descheduled for long.
         assert!(
-            log.horizon() == Csn(0) || clock::now() - began > DEADLINE_NS,
+            log.durable_lsn() == Csn(0) || clock::now() - began > DEADLINE_NS,
             "the other worker may still add to the group"
         );
-        other.uncork();
+        other.end_pass();
         // The thread that prepares segments may hold the log at this moment, and then it writes.
         reached(&log, Csn(2));
         // The first worker is expected now, and its only client goes away.
         drop(of_one);
-        other.cork();
+        other.begin_pass();
         let last = publish();
         let mut of_last = Box::pin(other.completion(last));
         assert!(of_last.as_mut().poll(context).is_pending());
-        other.uncork();
+        other.end_pass();
         reached(&log, last.csn);
     });
 }
 
 /// Waits until commits are complete up to that one; fails after a minute.
 fn reached<D: Disk>(log: &Log<D>, csn: Csn) {
-    while log.horizon() < csn {
+    while log.durable_lsn() < csn {
         std::thread::yield_now();
     }
 }
@@ -255,8 +255,8 @@ fn a_group_is_written_during_a_pass_that_does_not_end() {
             busy.has_clients(1);
             other.has_clients(clients);
             for round in 1..=50 {
-                busy.cork();
-                other.cork();
+                busy.begin_pass();
+                other.begin_pass();
                 let mut last = None;
                 for _ in 0..3 {
                     let permit = log.reserve(3).unwrap();
@@ -264,17 +264,17 @@ fn a_group_is_written_during_a_pass_that_does_not_end() {
                     other.staged(3);
                 }
                 let last = last.expect("three were published");
-                while log.horizon() < last.csn {
-                    other.uncork();
+                while log.durable_lsn() < last.csn {
+                    other.end_pass();
                     std::thread::yield_now();
-                    other.cork();
+                    other.begin_pass();
                 }
-                other.uncork();
+                other.end_pass();
                 if round % 10 == 0 {
                     // From time to time all passes end, and the last worker writes.
                     let last = log.reserve(3).unwrap().take().publish(&mut b"one".to_vec());
-                    busy.uncork();
-                    while log.horizon() < last.csn {
+                    busy.end_pass();
+                    while log.durable_lsn() < last.csn {
                         std::thread::yield_now();
                     }
                 }
@@ -312,7 +312,7 @@ fn a_commit_without_a_waiter_that_fills_a_gap_wakes_those_behind_it() {
                 waited.expect("both are woken");
             }
         });
-        log.release(log.horizon());
+        log.release(log.durable_lsn());
     }
 }
 
@@ -333,7 +333,7 @@ fn all_waiters_of_one_commit_are_woken() {
             })
             .collect();
         for round in 0..200 {
-            worker.cork();
+            worker.begin_pass();
             // The writer of the previous round may still be at work, in a pass or not; it cannot pass this
             // commit.
             let earlier = log.reserve(3).unwrap().take();
@@ -356,10 +356,10 @@ fn all_waiters_of_one_commit_are_woken() {
                 if round % 2 == 0 {
                     std::thread::yield_now();
                 }
-                worker.uncork();
+                worker.end_pass();
                 blocked.join().unwrap();
             });
-            assert!(log.horizon() >= ticket.csn);
+            assert!(log.durable_lsn() >= ticket.csn);
             for (place, recall) in recalls.iter().enumerate() {
                 let woken = recall.woken.swap(false, Ordering::SeqCst);
                 assert!(woken || place == round % 4, "{place} of round {round} sleeps on");
@@ -406,7 +406,7 @@ fn a_panicking_waker_does_not_affect_the_ones_behind_it() {
             log.flush().unwrap();
             assert!(recall.woken.load(Ordering::SeqCst), "round {round}");
             drop(waiting);
-            log.release(log.horizon());
+            log.release(log.durable_lsn());
         }
     });
 }

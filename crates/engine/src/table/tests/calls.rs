@@ -117,7 +117,7 @@ fn additions_do_not_conflict_and_reads_do() {
 }
 
 #[test]
-fn show_sought_returns_the_same_rows_as_get() {
+fn show_prefetched_returns_the_same_rows_as_get() {
     let schema = Schema::table("note").column("id", Kind::Int);
     let schema = schema.column("text", Kind::Text).key(["id"]).build();
     let store = Store::new(schema.unwrap(), None);
@@ -141,12 +141,12 @@ fn show_sought_returns_the_same_rows_as_get() {
     session.update(table, &[Value::Int(1)], &[change]).unwrap();
     insert(&mut session, 3, "own");
     let texts = |session: &mut TypedSession<SimulatedDisk>| -> Vec<Option<String>> {
-        let mut sought = PrefetchKey::default();
+        let mut prefetch_key = PrefetchKey::default();
         let texts = (1..=4).map(|id| {
-            session.seek(table, &[Value::Int(id)], &mut sought).unwrap();
+            session.prepare_key(table, &[Value::Int(id)], &mut prefetch_key).unwrap();
             let text = |row: Row<'_>| row.value(1).unwrap().as_text().map(str::to_owned);
-            let got = session.get_sought(table, &sought).unwrap().map(text);
-            let shown = session.show_sought(table, &sought, text).unwrap();
+            let got = session.get_prefetched(table, &prefetch_key).unwrap().map(text);
+            let shown = session.show_prefetched(table, &prefetch_key, text).unwrap();
             assert_eq!(shown, got, "row {id}");
             shown.flatten()
         });

@@ -66,7 +66,7 @@ fn sections_and_closers_exclude_each_other_and_no_thread_sleeps_forever() {
     hold("gate: two enter, one closes", Bound(30_000), || race(2, 1));
     hold("gate: three enter, two close", Bound(30_000), || race(3, 2));
     for plant in
-        [PlantedBug::LookBeforeCounting, PlantedBug::LeaveQuietly, PlantedBug::WakeUnlocked]
+        [PlantedBug::CheckBeforeCounting, PlantedBug::LeaveWithoutWake, PlantedBug::WakeUnlocked]
     {
         let name = "gate: two enter, one closes";
         find(name, Fault::Planted(plant), Bound(30_000), || race(2, 1));

@@ -87,7 +87,7 @@ fn transfers() {
     });
     let reader = {
         let store = Arc::clone(&store);
-        thread::spawn(move || audit(&store, Begin::ReadOnlyAtHorizon))
+        thread::spawn(move || audit(&store, Begin::ReadOnlyDurable))
     };
     audit(&store, Begin::Serializable);
     reader.join().unwrap();

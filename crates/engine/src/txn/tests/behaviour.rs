@@ -259,7 +259,7 @@ fn a_session_finds_its_own_commits_in_what_it_begins_next() {
         session.begin(Begin::Serializable).unwrap();
         session.put(&store.tree, b"a", &[round]).unwrap();
         let ticket = session.commit().unwrap();
-        for begin in [Begin::Snapshot, Begin::ReadOnly, Begin::ReadOnlyAtHorizon] {
+        for begin in [Begin::Snapshot, Begin::ReadOnly, Begin::ReadOnlyDurable] {
             session.begin(begin).unwrap();
             assert_eq!(session.get(&store.tree, b"a").unwrap(), Some(&[round][..]));
             assert!(session.read_point() >= ticket.csn);
@@ -270,7 +270,7 @@ fn a_session_finds_its_own_commits_in_what_it_begins_next() {
     session.begin(Begin::Serializable).unwrap();
     session.put(&store.tree, b"a", b"late").unwrap();
     session.commit().unwrap();
-    session.begin(Begin::ReadOnlyAtHorizon).unwrap();
+    session.begin(Begin::ReadOnlyDurable).unwrap();
     assert_eq!(session.get(&store.tree, b"a").unwrap(), Some(&[19][..]));
     session.abort();
     store.assert_clean();

@@ -161,7 +161,7 @@ fn play(seed: u64, page_bytes: u32, miss_every: Option<u32>) {
         transact(&store, &mut session, &mut model);
         let Model { now, committed, .. } = &mut model;
         committed.clone_from(now);
-        store.core.log.release(store.core.log.horizon());
+        store.core.log.release(store.core.log.durable_lsn());
     }
     let rows: Map = store.rows(&store.tree).into_iter().collect();
     assert_eq!(rows, model.committed);

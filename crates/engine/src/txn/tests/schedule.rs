@@ -32,7 +32,7 @@ const SMALL: Family = Family {
         Begin::Serializable,
         Begin::Serializable,
         Begin::ReadOnly,
-        Begin::ReadOnlyAtHorizon,
+        Begin::ReadOnlyDurable,
     ],
     actions_max: 4,
 };
@@ -44,7 +44,7 @@ const MIXED: Family = Family {
         Begin::Serializable,
         Begin::Snapshot,
         Begin::Snapshot,
-        Begin::ReadOnlyAtHorizon,
+        Begin::ReadOnlyDurable,
     ],
     ..SMALL
 };
@@ -103,7 +103,7 @@ impl ScheduleFixture {
             .count();
         self.conflicts +=
             pasts.iter().filter(|past| past.end == super::history::End::Conflict).count();
-        self.store.core.log.release(self.store.core.log.horizon());
+        self.store.core.log.release(self.store.core.log.durable_lsn());
         Ok(())
     }
 
@@ -140,7 +140,7 @@ fn script(family: Family, session: u8, random: &mut fastrand::Rng) -> Script {
     for transaction in 0..random.u8(1..=2) {
         let begin = family.kinds[random.usize(..family.kinds.len())];
         let alone = begin == Begin::Serializable && random.u8(..24) == 0;
-        let reads_only = matches!(begin, Begin::ReadOnly | Begin::ReadOnlyAtHorizon);
+        let reads_only = matches!(begin, Begin::ReadOnly | Begin::ReadOnlyDurable);
         let mut actions = Vec::new();
         for at in 0..random.usize(1..=family.actions_max) {
             let key = random.u8(..family.keys);
@@ -264,7 +264,7 @@ fn write_skew_appears_under_snapshots_and_never_in_serializable() {
             let off = scheduler::run(seed, bodies);
             skews +=
                 u32::from(off == [Some(true), Some(true)] && store.rows(&store.tree).is_empty());
-            store.core.log.release(store.core.log.horizon());
+            store.core.log.release(store.core.log.durable_lsn());
         }
         store.apply(|session| {
             for (key, _) in scan_all(session, &store.tree).unwrap() {

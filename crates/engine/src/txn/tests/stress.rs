@@ -95,7 +95,7 @@ fn change(store: &Store, seed: u64, snapshots: &AtomicU32) {
             Ok(_) | Err(crate::Error::Patch { .. } | crate::Error::Absent { .. }) => {}
             Err(error) => panic!("{error}"),
         }
-        store.core.log.release(store.core.log.horizon());
+        store.core.log.release(store.core.log.durable_lsn());
     }
 }
 
@@ -103,9 +103,8 @@ fn sum_repeatedly(store: &Store, seed: u64, stop: &AtomicBool) -> u32 {
     let mut random = fastrand::Rng::with_seed(seed);
     let (mut session, mut sums) = (store.session(), 0);
     while !stop.load(Ordering::Relaxed) {
-        let begin =
-            [Begin::Serializable, Begin::Snapshot, Begin::ReadOnly, Begin::ReadOnlyAtHorizon]
-                [random.usize(..4)];
+        let begin = [Begin::Serializable, Begin::Snapshot, Begin::ReadOnly, Begin::ReadOnlyDurable]
+            [random.usize(..4)];
         let sum = session.run(begin, |session| sum_of(session, &[&store.tree, &store.other]));
         assert_eq!(sum.unwrap().0.0, FIRST_SUM * i64::from(ACCOUNTS), "{begin:?}");
         sums += 1;
@@ -119,7 +118,7 @@ fn take_snapshots(store: &Store, snapshots: &AtomicU32, stop: &AtomicBool) {
     let mut disk: BTreeMap<PageId, Vec<u8>> = BTreeMap::new();
     while !stop.load(Ordering::Relaxed) {
         let closed = store.core.close_gate().unwrap();
-        let snapshot = buffer.cut();
+        let snapshot = buffer.take_snapshot();
         assert_eq!(store.core.log.published(), store.core.log.taken());
         let pointers = store.core.overflow_pointers_of_versions();
         drop(closed);
@@ -242,7 +241,7 @@ fn increments_of_one_hot_row_are_all_there() {
                         session.put(&store.tree, b"hot", &(now + 1).to_le_bytes())
                     });
                     run.unwrap();
-                    store.core.log.release(store.core.log.horizon());
+                    store.core.log.release(store.core.log.durable_lsn());
                 }
             });
         }

@@ -167,7 +167,7 @@ fn odd_options() -> Vec<Options> {
         |o, n| o.log.ring_records = n as u32,
         |o, n| o.log.record_bytes_max = n as u32,
         |o, n| o.log.writes_in_flight_max = n as u32,
-        |o, n| o.log.corked_bytes_max = n as u32,
+        |o, n| o.log.pass_bytes_max = n as u32,
     ];
     let mut odd = Vec::new();
     for change in changes {

@@ -59,11 +59,13 @@ const UP: Direction = Direction::Ascending;
 /// Calls that depend on the state of database, session or handle.
 pub(super) const CALLS: &[Call] = &[
     call("calls!::get", READ, |w| done(w.session.get(&w.table, &w.key))),
-    call("calls!::get_sought", OPEN | TABLE, |w| done(w.session.get_sought(&w.table, &w.sought))),
-    call("calls!::show_sought", OPEN | TABLE | CLOSURE, |w| {
+    call("calls!::get_prefetched", OPEN | TABLE, |w| {
+        done(w.session.get_prefetched(&w.table, &w.prefetch_key))
+    }),
+    call("calls!::show_prefetched", OPEN | TABLE | CLOSURE, |w| {
         let panics = w.panics();
         let look = |_: Row<'_>| assert!(!panics, "a bug of the caller");
-        done(w.session.show_sought(&w.table, &w.sought, look))
+        done(w.session.show_prefetched(&w.table, &w.prefetch_key, look))
     }),
     call("calls!::get_by", READ, |w| {
         let by_name = w.table.by("by_name").unwrap();
@@ -95,8 +97,8 @@ pub(super) const CALLS: &[Call] = &[
     call("TypedSession::run", BEGINS | CLOSURE, |w| {
         done(w.session.run(Begin::ReadOnly, |_| Ok(())))
     }),
-    call("TypedSession::seek", ORIGIN | KEY, |w| {
-        done(w.session.seek(&w.table, &w.key, &mut PrefetchKey::default()))
+    call("TypedSession::prepare_key", ORIGIN | KEY, |w| {
+        done(w.session.prepare_key(&w.table, &w.key, &mut PrefetchKey::default()))
     }),
     call("TypedSession::is_open", 0, |w| always(w.session.is_open())),
     call("TypedSession::commit", OPEN | COMMITS, |w| done(w.session.commit())),
@@ -138,11 +140,11 @@ pub(super) const CALLS: &[Call] = &[
         }))
     }),
     call("Database::checkpoint", GATE, |w| done(w.database()?.checkpoint())),
-    call("Database::horizon", 0, |w| always(w.database()?.horizon())),
+    call("Database::durable_lsn", 0, |w| always(w.database()?.durable_lsn())),
     call("Database::flush", LOG | WAITS, |w| done(w.database()?.flush())),
     call("Database::completion", TICKET, |w| polled(w.database()?.completion(w.ticket))),
     call("Database::worker", 0, |w| always(w.database()?.worker())),
-    call("Database::scout", 0, |w| always(w.database()?.scout())),
+    call("Database::prefetcher", 0, |w| always(w.database()?.prefetcher())),
     call("Database::settings", LOG, |w| done(w.database()?.settings())),
     call("Database::options", 0, |w| always(w.database()?.options())),
     call("Database::stats", 0, |w| always(w.database()?.stats())),
@@ -160,14 +162,16 @@ pub(super) const CALLS: &[Call] = &[
             }
         }
     }),
-    call("Worker::cork", 0, |w| always(w.worker.cork())),
-    call("Worker::uncork", 0, |w| always(w.worker.uncork())),
+    call("Worker::begin_pass", 0, |w| always(w.worker.begin_pass())),
+    call("Worker::end_pass", 0, |w| always(w.worker.end_pass())),
     call("Worker::has_clients", 0, |w| always(w.worker.has_clients(usize::MAX))),
     call("Worker::staged", 0, |w| always(w.worker.staged(usize::MAX))),
     call("Worker::completion", TICKET, |w| polled(w.worker.completion(w.ticket))),
-    call("Prefetcher::add", ORIGIN, |w| done(w.prefetcher.add(&w.table, &w.sought))),
-    call("Prefetcher::go", 0, |w| always(w.prefetcher.go())),
-    call("Prefetcher::tell", 0, |w| always(w.prefetcher.tell(usize::MAX, &mut w.sought))),
+    call("Prefetcher::add", ORIGIN, |w| done(w.prefetcher.add(&w.table, &w.prefetch_key))),
+    call("Prefetcher::prefetch", 0, |w| always(w.prefetcher.prefetch())),
+    call("Prefetcher::set_hint", 0, |w| {
+        always(w.prefetcher.set_hint(usize::MAX, &mut w.prefetch_key))
+    }),
     call("Row::value", READ | COLUMN, |w| {
         let row = w.session.get(&w.table, &w.key);
         done(row.and_then(|row| row.expect("the row is there").value(w.column).map(drop)))
@@ -238,7 +242,7 @@ pub(super) const ALONE: &[&str] = &[
     "Log::completion",
     "Log::create",
     "Log::flush",
-    "Log::horizon",
+    "Log::durable_lsn",
     "Log::nudge",
     "Log::open",
     "Log::release",

@@ -79,7 +79,7 @@ pub(super) struct Fixture {
     pub(super) database: Option<Arc<TestDatabase>>,
     pub(super) session: Session,
     pub(super) table: Table,
-    pub(super) sought: PrefetchKey,
+    pub(super) prefetch_key: PrefetchKey,
     pub(super) prefetcher: Prefetcher<SimulatedDisk>,
     pub(super) worker: Worker<SimulatedDisk>,
     pub(super) ticket: Ticket,
@@ -120,17 +120,17 @@ impl Fixture {
         let mut session = database.session().unwrap();
         let table = database.table("t").unwrap();
         let (key, name) = (vec![Value::Int(1)], vec![Value::Text("one")]);
-        let mut sought = PrefetchKey::default();
-        session.seek(&table, &key, &mut sought).unwrap();
+        let mut prefetch_key = PrefetchKey::default();
+        session.prepare_key(&table, &key, &mut prefetch_key).unwrap();
         let ((), ticket) = session.run(Begin::Serializable, |_| Ok(())).unwrap();
         let mut fixture = Fixture {
             state,
-            prefetcher: database.scout(),
+            prefetcher: database.prefetcher(),
             worker: database.worker(),
             database: Some(Arc::new(database)),
             session,
             table,
-            sought,
+            prefetch_key,
             ticket,
             mark: None,
             key,
@@ -270,10 +270,10 @@ impl Fixture {
             }
             (State::InShownRow, Some(database)) => {
                 let mut shows = database.session().unwrap();
-                let (table, sought) = (self.table.clone(), self.sought.clone());
+                let (table, prefetch_key) = (self.table.clone(), self.prefetch_key.clone());
                 shows.begin(Begin::ReadOnly).unwrap();
                 // The closure must not be the last owner of the database.
-                let shown = shows.show_sought(&table, &sought, |_row| call(self));
+                let shown = shows.show_prefetched(&table, &prefetch_key, |_row| call(self));
                 shown.unwrap().expect("the row is there")
             }
             (_, database) => {

@@ -23,7 +23,7 @@ fn fill(bed: &TestTree, from: u32) -> u32 {
     loop {
         match bed.tree.make_room(&bed.buffer, &key(number), 900) {
             Ok(()) => {
-                bed.put(&key(number), &[3; 900], &mut || panic!("no cut"));
+                bed.put(&key(number), &[3; 900], &mut || panic!("no snapshot"));
                 number += 1;
             }
             Err(Blocked::Failed(Error::Capped { .. })) => {
@@ -67,7 +67,7 @@ fn a_capped_store_fills_its_blocks_frees_them_and_fills_them_again() {
                 assert!(is_full.contains(&full), "{full} of {resident_bytes_max}");
                 assert!(u64::from(rows) * 900 > resident_bytes_max * 8 / 10, "{rows}");
                 for number in 0..rows * 3 / 4 {
-                    assert!(bed.remove(&key(number), &mut || panic!("no cut")));
+                    assert!(bed.remove(&key(number), &mut || panic!("no snapshot")));
                 }
                 // A quarter of the rows, blocks that are not full, and the block that always stays.
                 let left = bytes_after_reclaim(&bed);
@@ -101,7 +101,7 @@ fn memory_is_preallocated_for_leaves_within_the_cap() {
                 while bed.buffer.resident_bytes() < bytes {
                     let room = bed.tree.make_room(&bed.buffer, &key(number), 900);
                     room.expect("there is room below the cap");
-                    bed.put(&key(number), &[3; 900], &mut || panic!("no cut"));
+                    bed.put(&key(number), &[3; 900], &mut || panic!("no snapshot"));
                     number += 1;
                 }
             };
@@ -143,7 +143,7 @@ fn leaves_scattered_over_blocks_leave_room_for_leaves() {
             let rows = fill(&bed, 0);
             // About one of ten leaves stays, so that no block becomes entirely free.
             for number in (0..rows).filter(|number| number % 40 > 3) {
-                assert!(bed.remove(&key(number), &mut || panic!("no cut")));
+                assert!(bed.remove(&key(number), &mut || panic!("no snapshot")));
             }
             let again = fill(&bed, rows) - rows;
             assert!(again > rows / 2, "{again} rows again after {rows}");

@@ -15,18 +15,18 @@ type Damage<'a> = (&'a str, &'a str, &'a dyn Fn(&mut Images));
 fn images() -> (Images, PageId, PageId) {
     let bed = TestTree::new(&options(None));
     for number in 0..1500_u32 {
-        bed.put(&number.to_be_bytes(), &[3; 40], &mut || panic!("no cut"));
+        bed.put(&number.to_be_bytes(), &[3; 40], &mut || panic!("no snapshot"));
     }
-    bed.put(&7_u32.to_be_bytes(), &[4; 1000], &mut || panic!("no cut"));
-    let cut = bed.buffer.cut();
+    bed.put(&7_u32.to_be_bytes(), &[4; 1000], &mut || panic!("no snapshot"));
+    let snapshot = bed.buffer.take_snapshot();
     let mut images = Images::new();
-    for page in cut.dirty {
+    for page in snapshot.dirty {
         let mut image = vec![0; 512];
-        bed.buffer.capture(cut.epoch, page, &mut image);
+        bed.buffer.capture(snapshot.epoch, page, &mut image);
         images.insert(page, image);
     }
-    bed.buffer.finish_snapshot(cut.epoch);
-    (images, cut.next_page, bed.tree.root())
+    bed.buffer.finish_snapshot(snapshot.epoch);
+    (images, snapshot.next_page, bed.tree.root())
 }
 
 fn check(images: &Images, next: PageId, root: PageId) -> Vec<String> {

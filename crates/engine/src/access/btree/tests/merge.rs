@@ -17,7 +17,7 @@ fn ideal(options: &BufferOptions, rows: &BTreeMap<Vec<u8>, Vec<u8>>) -> usize {
 fn pages_left(seed: u64, page_bytes: u32, misses: Option<u32>) -> (usize, usize) {
     let options = BufferOptions { page_bytes, ..options(misses) };
     let (bed, mut random) = (TestTree::new(&options), fastrand::Rng::with_seed(seed));
-    let mut full = || panic!("no cut is running");
+    let mut full = || panic!("no snapshot is running");
     let mut rows = BTreeMap::new();
     for _ in 0..20_000 {
         let key = random.u64(..).to_be_bytes().to_vec();
@@ -48,7 +48,7 @@ fn pages_are_freed_when_nine_of_ten_rows_are_deleted() {
 #[test]
 fn a_tree_without_rows_is_only_its_root() {
     let (bed, mut random) = (TestTree::new(&options(None)), fastrand::Rng::with_seed(4));
-    let mut full = || panic!("no cut is running");
+    let mut full = || panic!("no snapshot is running");
     let mut keys: Vec<_> = (0..3_000_u32).map(u32::to_be_bytes).collect();
     for key in &keys {
         bed.put(key, &[7; 20], &mut full);

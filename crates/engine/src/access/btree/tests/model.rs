@@ -39,7 +39,7 @@ fn a_tree_behaves_like_a_sorted_map() {
         let family = random.u32(..3);
         let bed = TestTree::new(&options([None, Some(2), Some(3), Some(7)][random.usize(..4)]));
         let mut model = BTreeMap::new();
-        let mut full = || panic!("no cut is running");
+        let mut full = || panic!("no snapshot is running");
         for phase in 0..6 {
             // Phases that mostly grow the tree, then phases that mostly shrink it.
             let (removes, steps) = if phase % 2 == 0 { (2, 300) } else { (10, 1000) };
@@ -81,7 +81,7 @@ fn a_tree_behaves_like_a_sorted_map() {
 #[test]
 fn a_tree_frees_its_pages_when_its_rows_are_deleted_in_order() {
     let bed = TestTree::new(&options(None));
-    let mut full = || panic!("no cut is running");
+    let mut full = || panic!("no snapshot is running");
     for number in 0..3000_u32 {
         bed.put(&number.to_be_bytes(), &[7; 40], &mut full);
     }
@@ -98,15 +98,15 @@ fn a_tree_frees_its_pages_when_its_rows_are_deleted_in_order() {
 fn a_dropped_tree_leaves_no_page_and_reads_get_a_miss() {
     let bed = TestTree::new(&options(None));
     for number in 0..500_u32 {
-        bed.put(&number.to_be_bytes(), &vec![7; number as usize], &mut || panic!("no cut"));
+        bed.put(&number.to_be_bytes(), &vec![7; number as usize], &mut || panic!("no snapshot"));
     }
     bed.tree.drop_pages(&bed.buffer);
     assert_eq!(bed.buffer.pages_of(bed.tree.id), []);
     assert!(bed.tree.is_dropped());
     assert!(bed.tree.view(&bed.buffer, b"k", |_, _| ()).is_err());
-    let cut = bed.buffer.cut();
-    assert_eq!(cut.dirty, []);
-    assert_eq!(cut.freed.len() as u64 + 1, cut.next_page.0);
+    let snapshot = bed.buffer.take_snapshot();
+    assert_eq!(snapshot.dirty, []);
+    assert_eq!(snapshot.freed.len() as u64 + 1, snapshot.next_page.0);
 }
 
 #[test]
@@ -127,7 +127,7 @@ fn a_bulk_built_tree_is_sound_and_holds_its_rows() {
         let mut model = rows;
         for _ in 0..200 {
             let (key, value) = (key(&mut random, family), value(&mut random));
-            bed.put(&key, &value, &mut || panic!("no cut"));
+            bed.put(&key, &value, &mut || panic!("no snapshot"));
             model.insert(key, value);
         }
         assert_eq!(bed.tree.check(&bed.buffer), Vec::<String>::new(), "seed {seed}");
@@ -143,7 +143,7 @@ fn a_refusal_at_the_memory_cap_changes_nothing() {
         let refusal = loop {
             let room = bed.tree.make_room(&bed.buffer, &number.to_be_bytes(), 40);
             match room {
-                Ok(()) => bed.put(&number.to_be_bytes(), &[3; 40], &mut || panic!("no cut")),
+                Ok(()) => bed.put(&number.to_be_bytes(), &[3; 40], &mut || panic!("no snapshot")),
                 Err(blocked) => break blocked,
             }
             number += 1;
@@ -167,7 +167,7 @@ fn a_refusal_at_the_memory_cap_changes_nothing() {
 fn keys_over_the_cap_are_refused() {
     let bed = TestTree::new(&options(None));
     let longest = vec![1; Tree::key_bytes_max(&bed.buffer)];
-    bed.put(&longest, b"value", &mut || panic!("no cut"));
+    bed.put(&longest, b"value", &mut || panic!("no snapshot"));
     assert_eq!(bed.get(&longest).as_deref(), Some(b"value".as_slice()));
     let longer = vec![1; longest.len() + 1];
     assert!(bed.tree.make_room(&bed.buffer, &longer, 1).is_err());

@@ -75,10 +75,10 @@ fn run(seed: u64, pre_image_pages: u64) -> u64 {
     let (mut full, mut captured) = (0, 0);
     for _ in 0..8 {
         for _ in 0..random.u32(..200) {
-            change(&bed, &mut random, &mut || panic!("no cut is running"));
+            change(&bed, &mut random, &mut || panic!("no snapshot is running"));
         }
         let rows = bed.scan();
-        let snapshot = bed.buffer.cut();
+        let snapshot = bed.buffer.take_snapshot();
         assert!(snapshot.dirty.iter().all(|page| !snapshot.freed.contains(page)));
         captured += snapshot.dirty.len();
         let mut left = snapshot.dirty.clone();
@@ -128,14 +128,14 @@ fn change_every_page(pages: u32, free_bytes: u64) -> (u64, u64) {
     let filled = |limits: &BufferOptions| {
         let bed = TestTree::new(limits);
         for number in 0..pages * 4 {
-            bed.put(&number.to_be_bytes(), &value(1), &mut || panic!("no cut"));
+            bed.put(&number.to_be_bytes(), &value(1), &mut || panic!("no snapshot"));
         }
         bed
     };
     limits.resident_bytes_max = filled(&limits).buffer.resident_bytes() + free_bytes;
     let bed = filled(&limits);
     let (rows, before) = (bed.scan(), bed.buffer.resident_bytes());
-    let snapshot = bed.buffer.cut();
+    let snapshot = bed.buffer.take_snapshot();
     let (next, left) = (snapshot.next_page, RefCell::new(snapshot.dirty.clone()));
     let mut disk = Images::new();
     let capture = Capture { bed: &bed, snapshot, left, disk: RefCell::new(&mut disk) };
@@ -188,10 +188,10 @@ fn a_skipped_pre_image_is_found() {
 fn a_transaction_that_waits_for_the_pool_goes_on_when_pages_are_captured() {
     let bed = TestTree::new(&BufferOptions { pre_image_bytes_max: 512, ..options(None) });
     for number in 0..200_u32 {
-        bed.put(&number.to_be_bytes(), &[1; 60], &mut || panic!("no cut"));
+        bed.put(&number.to_be_bytes(), &[1; 60], &mut || panic!("no snapshot"));
     }
     let rows = bed.scan();
-    let snapshot = bed.buffer.cut();
+    let snapshot = bed.buffer.take_snapshot();
     let mut disk = Images::new();
     std::thread::scope(|scope| {
         let changer = scope.spawn(|| {
@@ -222,7 +222,7 @@ fn detached_pages_are_in_no_snapshot_until_attached() {
     let bed = TestTree::new(&options(None));
     let pointer = overflow::write(&bed.buffer, bed.tree.id, &[9; 2000]).expect("memory");
     let lost = overflow::write(&bed.buffer, bed.tree.id, &[8; 600]).expect("memory");
-    let first = bed.buffer.cut();
+    let first = bed.buffer.take_snapshot();
     assert_eq!((first.dirty.len(), first.freed.len()), (1, 0), "the root alone");
     bed.buffer.capture(first.epoch, first.dirty[0], &mut [0; 512]);
     bed.buffer.finish_snapshot(first.epoch);
@@ -231,7 +231,7 @@ fn detached_pages_are_in_no_snapshot_until_attached() {
     let mut value = Vec::new();
     assert_eq!(overflow::read(&bed.buffer, pointer, &mut value), Ok(true));
     assert_eq!(value, [9; 2000]);
-    let second = bed.buffer.cut();
+    let second = bed.buffer.take_snapshot();
     assert_eq!((second.dirty.len(), second.freed.len()), (2000_usize.div_ceil(472), 0));
     overflow::free(&bed.buffer, pointer);
     assert_eq!(overflow::read(&bed.buffer, pointer, &mut value), Ok(false), "the chain is gone");

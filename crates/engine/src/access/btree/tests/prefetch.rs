@@ -15,7 +15,7 @@ fn key(number: u64) -> [u8; 8] {
 #[test]
 fn at_rest_a_prefetch_returns_the_leaf_of_a_read() {
     let bed = TestTree::new(&options(None));
-    let mut full = || panic!("no cut is running");
+    let mut full = || panic!("no snapshot is running");
     for rows in [0, 1, 20, 3000] {
         (0..rows).for_each(|number| bed.put(&key(number * 7), &[1; 20], &mut full));
         // More than one batch, including absent keys.
@@ -55,7 +55,7 @@ fn read_by_hints(seed: u64, steps: u64, plant: Option<PlantedBug>) -> u64 {
 
 fn reader(bed: &TestTree, seed: u64, thread: u64, steps: u64) -> u64 {
     let mut random = fastrand::Rng::with_seed(seed * 31 + thread);
-    let mut full = || panic!("no cut is running");
+    let mut full = || panic!("no snapshot is running");
     let mut own: BTreeMap<u64, Vec<u8>> = BTreeMap::new();
     let mut hints: Vec<([u8; 8], Option<PageId>)> = Vec::new();
     let mut wrong = 0;

@@ -1,6 +1,6 @@
 //! A tree with its buffer for tests: each access is repeated until it is done.
 
-use crate::access::btree::overflow::{self, OverflowPointer, STUB_BYTES};
+use crate::access::btree::overflow::{self, OVERFLOW_POINTER_BYTES, OverflowPointer};
 use crate::access::btree::prefetch::{PrefetchTarget, prefetch_leaves};
 use crate::access::btree::{Blocked, MergeTrigger, Tree};
 use crate::buffer::VersionWord;
@@ -240,7 +240,7 @@ fn write_row(
     value: &[u8],
     is_long: bool,
 ) -> Result<Option<OverflowPointer>, crate::buffer::NoRoom> {
-    assert!(!is_long || value.len() == STUB_BYTES);
+    assert!(!is_long || value.len() == OVERFLOW_POINTER_BYTES);
     let word = VersionWord::of(Csn(1));
     let word = if is_long { word.overflow() } else { word };
     let (slot, before) = match leaf.search(key) {

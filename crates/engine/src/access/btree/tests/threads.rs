@@ -18,7 +18,7 @@ fn key(number: u64) -> [u8; 8] {
 /// at once whether they exist. Returns how many did not.
 fn run(seed: u64, steps: u64, plant: Option<PlantedBug>) -> u64 {
     let bed = TestTree::new(&options(if seed.is_multiple_of(2) { None } else { Some(5) }));
-    let mut full = || panic!("no cut is running");
+    let mut full = || panic!("no snapshot is running");
     // Rows that stay, which every scan must see.
     (0..100).for_each(|number| bed.put(&key(number * 1000), &key(number), &mut full));
     let is_done = AtomicBool::new(false);
@@ -52,7 +52,7 @@ fn stays(key: &[u8]) -> bool {
 
 fn changer(bed: &TestTree, seed: u64, thread: u64, steps: u64) -> u64 {
     let mut random = fastrand::Rng::with_seed(seed * 31 + thread);
-    let mut full = || panic!("no cut is running");
+    let mut full = || panic!("no snapshot is running");
     let mut own = std::collections::BTreeMap::new();
     let mut lost = 0;
     for step in 0..steps {
@@ -115,7 +115,7 @@ fn a_split_that_unlatches_too_early_is_found() {
 fn believe_hints(seed: u64) -> u64 {
     let mut random = fastrand::Rng::with_seed(seed);
     let bed = TestTree::new(&options(None));
-    let mut full = || panic!("no cut is running");
+    let mut full = || panic!("no snapshot is running");
     let mut hints: Vec<(PageId, usize, u64, Vec<u8>)> = Vec::new();
     let (mut wrong, mut trusted) = (0, 0_u64);
     for _ in 0..2000 {
@@ -165,7 +165,7 @@ fn a_counter_that_is_not_renewed_is_found() {
 #[test]
 fn words_and_values_change_by_page_number_without_a_new_counter() {
     let bed = TestTree::new(&options(Some(2)));
-    bed.put(b"k", b"value", &mut || panic!("no cut"));
+    bed.put(b"k", b"value", &mut || panic!("no snapshot"));
     let look = |leaf: &Leaf, page: PageId| (page, leaf.counter());
     let (page, counter) = without_misses(|| bed.tree.view(&bed.buffer, b"k", look)).expect("off");
     let change = |leaf: &mut Leaf| {

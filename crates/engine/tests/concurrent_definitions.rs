@@ -10,7 +10,7 @@
 //! `SYNCLINE_BESIDE=index,load` selects the modes, which run one after the other:
 //!
 //! ```text
-//! SYNCLINE_BESIDE_SECONDS=120 cargo test -p syncline-engine --test definitions_beside_checkpoints -- \
+//! SYNCLINE_BESIDE_SECONDS=120 cargo test -p syncline-engine --test concurrent_definitions -- \
 //!   --nocapture --test-threads 1
 //! ```
 //!
@@ -191,7 +191,7 @@ fn read(database: &Database) -> Result<()> {
     let table = database.table("t")?;
     let mut session = database.session()?;
     let mut rows_read = 0;
-    session.run(Begin::ReadOnlyAtHorizon, |tx| {
+    session.run(Begin::ReadOnlyDurable, |tx| {
         rows_read = 0;
         tx.scan(&table, KeyRange::ALL, Direction::Ascending, usize::MAX, |_| {
             rows_read += 1;
