@@ -1,9 +1,9 @@
 //! One run, from the preflight check to the removal of its tables.
 //!
 //! Phases: preflight check (`Target::preflight`), refusal, create, reported settings
-//! (`Target::reported_settings`), load, connect, warm up, measure, drain, check, remove. After `create` was called, `remove` is called on every
-//! path, with two exceptions: rows that a later run shall reuse are kept once they are completely loaded, and
-//! reopened rows are never removed.
+//! (`Target::reported_settings`), load, connect, warm up, measure, drain, check, remove. After `create` was
+//! called, `remove` is called on every path, with two exceptions: rows that a later run shall reuse are kept
+//! once they are completely loaded, and reopened rows are never removed.
 
 use crate::account::measured::Measured;
 use crate::account::result::{ClientFacts, RunHead, RunResult, TargetFacts, WorkloadFacts};
