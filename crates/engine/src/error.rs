@@ -32,7 +32,7 @@ pub enum Error {
     /// A log that must exist is missing or incomplete.
     #[error("no log in {directory}: {what}")]
     Missing {
-        /// The place that was searched.
+        /// The path that was searched.
         directory: PathBuf,
         /// What is missing, and what to do.
         what: String,
@@ -119,7 +119,7 @@ pub enum Error {
     /// A data file that must exist is missing or unfinished.
     #[error("no data file at {path}: {what}")]
     NoDataFile {
-        /// The place that was searched.
+        /// The path that was searched.
         path: PathBuf,
         /// What is wrong, and what to do.
         what: &'static str,

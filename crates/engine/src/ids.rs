@@ -4,7 +4,7 @@ use std::fmt;
 use std::hash::{BuildHasher, Hasher, RandomState};
 use syncline_instrument::clock;
 
-/// A commit sequence number: the place of a commit in the one total order. The first is 1.
+/// A commit sequence number: the position of a commit in the one total order. The first is 1.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Csn(pub u64);
 
@@ -85,7 +85,7 @@ impl fmt::Display for TreeId {
     }
 }
 
-/// A place in the data file, in units of the page size or 4 KiB, whichever is less.
+/// A slot of the data file, in units of the page size or 4 KiB, whichever is less.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct SlotId(pub u64);
 

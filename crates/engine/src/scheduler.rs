@@ -115,7 +115,7 @@ pub(crate) fn run_to_end<R: Send>(
 
 impl Scheduler {
     fn run_thread<R>(self: &Arc<Self>, me: usize, body: impl FnOnce() -> R) -> Option<R> {
-        self.threads[me].set(std::thread::current()).expect("each thread has its own place");
+        self.threads[me].set(std::thread::current()).expect("each thread has its own slot");
         self.all_there.wait();
         self.await_turn(me);
         let scheduler = Arc::clone(self);

@@ -182,7 +182,7 @@ fn records_on_a_full_disk_are_whole_or_absent() {
     assert!(result.err.contains("small/runs"), "{result:?}");
     for entry in std::fs::read_dir(small.join("runs")).into_iter().flatten() {
         let shown = syncline(folder.path(), &format!("show {}", entry.unwrap().path().display()));
-        assert_eq!(shown.code, 0, "what stands there is a record: {shown:?}");
+        assert_eq!(shown.code, 0, "the existing file is a record: {shown:?}");
     }
 }
 

@@ -210,23 +210,23 @@ fn replay(server: &UnmanagedServer, folder: &Path, call: &str) -> Result<End, St
     let words: Vec<_> = call.split_whitespace().chain(["postgres"]).collect();
     let theirs = server.try_pgbench(folder, &words);
     let port = server.port();
-    let mut ours = program(folder, "pgbench -h 127.0.0.1 -U postgres");
-    let ours = ours.env("PGPASSWORD", server.password());
-    let ours = ours.args(["-p", &port]).args(&words);
-    let ours = ProgramOutput::of(ours.output().unwrap());
-    let (there, here) = (end(theirs.status.code(), true), end(Some(ours.code), false));
+    let mut own = program(folder, "pgbench -h 127.0.0.1 -U postgres");
+    let own = own.env("PGPASSWORD", server.password());
+    let own = own.args(["-p", &port]).args(&words);
+    let own = ProgramOutput::of(own.output().unwrap());
+    let (there, here) = (end(theirs.status.code(), true), end(Some(own.code), false));
     let result = String::from_utf8_lossy(&theirs.stderr);
     // Errors that pgbench finds during the run may be found here before it.
     let same = there == here || there == End::BrokeOff && here == End::Refused;
     if !same {
-        return Err(format!("{call}: {there:?} there ({result}), {here:?} here: {ours:?}"));
+        return Err(format!("{call}: {there:?} there ({result}), {here:?} here: {own:?}"));
     }
     let counts = processed(&String::from_utf8_lossy(&theirs.stdout));
-    if there == End::Ran && counts != processed(&ours.out) {
-        return Err(format!("{call}: {counts:?} there: {ours:?}"));
+    if there == End::Ran && counts != processed(&own.out) {
+        return Err(format!("{call}: {counts:?} there: {own:?}"));
     }
-    if here == End::Refused && !ours.err.contains("error: ") {
-        return Err(format!("{call}: no sentence: {ours:?}"));
+    if here == End::Refused && !own.err.contains("error: ") {
+        return Err(format!("{call}: no sentence: {own:?}"));
     }
     Ok(there)
 }

@@ -100,8 +100,8 @@ impl Buffer {
         self.resident_bytes_max.saturating_sub(self.bytes_without_images() + promised)
     }
 
-    /// Allocates a number for a new page of that kind, the lowest free one. [`Buffer::place`] then adds the
-    /// page. Refused when memory would exceed its cap; frames that are replaced while readers may see them
+    /// Allocates a number for a new page of that kind, the lowest free one. [`Buffer::add_page`] then adds
+    /// the page. Refused when memory would exceed its cap; frames that are replaced while readers may see them
     /// can exceed it briefly by a few pages.
     pub(crate) fn allocate(&self, kind: Kind) -> Result<PageId> {
         let promised = self.promised.fetch_add(1, Ordering::Relaxed) + 1;

@@ -101,7 +101,7 @@ impl Translation {
 
     #[inline]
     fn find(&self, page: PageId) -> Option<&Entry> {
-        let (chunk, index) = place(page);
+        let (chunk, index) = chunk_and_index(page);
         self.chunks.get(chunk)?.get()?.get(index)
     }
 
@@ -111,7 +111,7 @@ impl Translation {
         let entry = self.entry(page);
         entry.prefetch_hint.store(frame.prefetch_hint().0, Ordering::Relaxed);
         let frame = match self.frames.hold(frame, may_come) {
-            Ok(place) => Shared::from(place.as_ptr().cast_const()).with_tag(IN_CELL),
+            Ok(cell) => Shared::from(cell.as_ptr().cast_const()).with_tag(IN_CELL),
             Err(frame) => Owned::new(frame).into_shared(guard),
         };
         let before = entry.frame.swap(frame, Ordering::AcqRel, guard);
@@ -137,9 +137,9 @@ impl Translation {
         let account = Arc::clone(&self.account);
         let release = move || {
             match NonNull::new(frame.as_raw().cast_mut()) {
-                Some(place) if frame.tag() == IN_CELL => {
+                Some(cell) if frame.tag() == IN_CELL => {
                     // SAFETY: as below; and `put` has stored it there.
-                    drop(unsafe { Blocks::release(place) });
+                    drop(unsafe { Blocks::release(cell) });
                 }
                 // SAFETY: the swap that returned the frame removed it from the only entry that led to it
                 // (invariant 1), and this runs once, when no guard that could have seen it is left.
@@ -154,7 +154,7 @@ impl Translation {
 
     fn entry(&self, page: PageId) -> &Entry {
         assert!(page.0 < PAGE_ID_END, "{page} is beyond all pages");
-        let (chunk, index) = place(page);
+        let (chunk, index) = chunk_and_index(page);
         let chunk = self.chunks[chunk].get_or_init(|| {
             let count = chunk_entries(chunk);
             let bytes = (count * size_of::<Entry>()) as u64;
@@ -178,7 +178,7 @@ impl Drop for Translation {
 
 /// Chunk and index of a page's entry.
 #[inline]
-fn place(page: PageId) -> (usize, usize) {
+fn chunk_and_index(page: PageId) -> (usize, usize) {
     let bits = u64::BITS - (page.0 >> FIRST_CHUNK_BITS).leading_zeros();
     let start = if bits == 0 { 0 } else { 1_u64 << (FIRST_CHUNK_BITS + bits - 1) };
     (bits as usize, (page.0 - start) as usize)
@@ -190,20 +190,20 @@ fn chunk_entries(chunk: usize) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use super::{CHUNKS, chunk_entries, place};
+    use super::{CHUNKS, chunk_and_index, chunk_entries};
     use crate::ids::PageId;
 
     #[test]
     fn every_number_has_an_entry_of_its_own() {
         let mut expected = (0, 0);
         for number in 0..300_000 {
-            assert_eq!(place(PageId(number)), expected, "page {number}");
+            assert_eq!(chunk_and_index(PageId(number)), expected, "page {number}");
             expected.1 += 1;
             if expected.1 == chunk_entries(expected.0) {
                 expected = (expected.0 + 1, 0);
             }
         }
-        let (chunk, index) = place(PageId((1 << 40) - 1));
+        let (chunk, index) = chunk_and_index(PageId((1 << 40) - 1));
         assert_eq!((chunk, index), (CHUNKS - 1, chunk_entries(CHUNKS - 1) - 1));
     }
 }

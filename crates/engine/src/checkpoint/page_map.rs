@@ -119,10 +119,10 @@ pub(super) fn write(
     out.fill(0);
     out[..8].copy_from_slice(&index.to_le_bytes());
     out[8..16].copy_from_slice(&number.to_le_bytes());
-    let mut places = out[HEADER_BYTES..].chunks_exact_mut(ENTRY_BYTES);
+    let mut targets = out[HEADER_BYTES..].chunks_exact_mut(ENTRY_BYTES);
     for entry in entries {
-        let place = places.next().expect("a map page has room for all its entries");
-        place.copy_from_slice(&entry.to_bytes());
+        let target = targets.next().expect("a map page has room for all its entries");
+        target.copy_from_slice(&entry.to_bytes());
     }
     let crc = crc32c::crc32c(out);
     out[16..20].copy_from_slice(&crc.to_le_bytes());

@@ -286,11 +286,11 @@ impl Checkpoint {
         }
         let (plan, captured, written) = (&self.plan, &mut self.captured, &mut self.written);
         let before = self.images_written;
-        let mut capture = |place: &mut [u8]| {
+        let mut capture = |target: &mut [u8]| {
             let index = captured.next(&plan.work.dirty, pages)?;
             let page = plan.work.dirty[index];
-            let bytes = pages.capture(page, place);
-            let image = &mut place[..bytes];
+            let bytes = pages.capture(page, target);
+            let image = &mut target[..bytes];
             let crc = page::seal(image, plan.number);
             let verified = page::verify(image, page);
             assert!(verified == Ok(crc), "{page} was captured incorrectly");
@@ -317,9 +317,9 @@ impl Checkpoint {
         let (slots, indices) = (&taken.map_pages[from..], &taken.map_indices[from..]);
         let count = adjacent(slots).min(WRITE_BYTES_MAX / slot_bytes);
         let mut image = AlignedBuffer::zeroed(count * slot_bytes);
-        for (at, place) in image.chunks_exact_mut(slot_bytes).enumerate() {
+        for (at, target) in image.chunks_exact_mut(slot_bytes).enumerate() {
             let entries = self.plan.entries(&file.map, indices[at], &self.written);
-            let crc = page_map::write(place, indices[at], self.plan.number, entries.into_iter());
+            let crc = page_map::write(target, indices[at], self.plan.number, entries.into_iter());
             self.map_written.push(Entry {
                 offset: file.offset(slots[at]),
                 bytes: slot_bytes as u32,
@@ -334,9 +334,9 @@ impl Checkpoint {
         let entries = self.next_map_pages(file);
         let bytes = self.directory.bytes() as usize;
         let image = &mut self.directory_image[..bytes];
-        let (places, meta) = image.split_at_mut(entries.len() * ENTRY_BYTES);
-        for (place, entry) in places.chunks_exact_mut(ENTRY_BYTES).zip(&entries) {
-            place.copy_from_slice(&entry.to_bytes());
+        let (targets, meta) = image.split_at_mut(entries.len() * ENTRY_BYTES);
+        for (target, entry) in targets.chunks_exact_mut(ENTRY_BYTES).zip(&entries) {
+            target.copy_from_slice(&entry.to_bytes());
         }
         meta.copy_from_slice(&self.plan.work.meta);
         self.directory.crc = crc32c::crc32c(image);

@@ -28,7 +28,7 @@ use syncline_vfs::{Disk, NullDisk, RealDisk};
 pub struct Database<D: Disk = RealDisk> {
     // Dropped explicitly, before the other fields.
     checkpoint_thread: Option<CheckpointThread>,
-    _stocker: Preallocator,
+    _preallocator: Preallocator,
     engine: Arc<Engine<D>>,
 }
 
@@ -110,7 +110,7 @@ impl<D: Disk> Database<D> {
     fn started(engine: Arc<Engine<D>>) -> Result<Database<D>> {
         let keeps = engine.options.checkpoint_by_itself;
         let checkpoint_thread = keeps.then(|| CheckpointThread::start(&engine)).transpose()?;
-        Ok(Database { checkpoint_thread, _stocker: Preallocator::start(&engine)?, engine })
+        Ok(Database { checkpoint_thread, _preallocator: Preallocator::start(&engine)?, engine })
     }
 
     /// Makes an empty table with its indexes.

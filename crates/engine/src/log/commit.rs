@@ -23,7 +23,7 @@ pub struct Permit<'l, D: Disk> {
     used: bool,
 }
 
-/// A place in the order of commits, to be filled.
+/// A position in the order of commits, to be filled.
 #[derive(Debug)]
 #[must_use = "a number that is neither published nor voided closes the log"]
 pub struct Reserved<'l, D: Disk> {

@@ -261,10 +261,10 @@ impl<F: syncline_vfs::File> FrameWriter<F> {
                 let from = frame::HEADER_BYTES + draft.payload_bytes;
                 let content = record.content;
                 let bytes = frame::RECORD_HEADER_BYTES + content.len();
-                let Some(place) = buffer.get_mut(from..from + bytes) else {
+                let Some(target) = buffer.get_mut(from..from + bytes) else {
                     return false;
                 };
-                let (header, body) = place.split_at_mut(frame::RECORD_HEADER_BYTES);
+                let (header, body) = target.split_at_mut(frame::RECORD_HEADER_BYTES);
                 header.copy_from_slice(&frame::record_header(record.kind, content.len()));
                 body.copy_from_slice(content);
                 draft.payload_bytes += bytes;
@@ -290,9 +290,9 @@ impl<F: syncline_vfs::File> FrameWriter<F> {
             let header = frame::record_header(record.kind, record.content.len());
             let whole = header.len() + record.content.len();
             let piece = piece_max.min(whole - start);
-            let place = &mut buffer[frame::HEADER_BYTES..frame::HEADER_BYTES + piece];
+            let target = &mut buffer[frame::HEADER_BYTES..frame::HEADER_BYTES + piece];
             let from_header = header.len().saturating_sub(start).min(piece);
-            let (front, back) = place.split_at_mut(from_header);
+            let (front, back) = target.split_at_mut(from_header);
             front.copy_from_slice(&header[start.min(header.len())..][..from_header]);
             let content_start = (start + from_header) - header.len();
             back.copy_from_slice(&record.content[content_start..][..piece - from_header]);

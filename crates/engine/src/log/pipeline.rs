@@ -97,7 +97,7 @@ impl Pipeline {
 
     /// Launches a frame whose last whole commit is `last`.
     pub(super) fn launch(&mut self, last: Csn) -> FrameNumber {
-        assert!(self.may_launch(), "a launch needs a free place");
+        assert!(self.may_launch(), "a launch needs a free slot");
         let newest = self.flights.back().map_or(self.durable_lsn, |flight| flight.last);
         assert!(last >= newest, "frames hold commits in order");
         let number = self.next;

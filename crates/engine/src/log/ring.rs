@@ -3,7 +3,7 @@
 //! A slot belongs to csn `c` when `published == c`; slot `c % N` is free for `c` once the durable LSN has
 //! reached `c - N`. The steps of a commit:
 //! - *claim* (while preparing; may be refused): room for one record in the ring and in prepared segments;
-//! - *take a number*: `next` increases, which fixes the commit's place in the order;
+//! - *take a number*: `next` increases, which fixes the commit's position in the order;
 //! - *publish*: the record is swapped into the slot, then `published` names its commit;
 //! - *drain*: the writer reads the published records in order, up to the first gap;
 //! - *complete*: the durable LSN has passed; the slot's waker is woken and the claim returned.

@@ -77,17 +77,17 @@ pub(crate) fn find_weak<M: Fn() + Clone + Send + Sync + 'static>(
 ) -> Vec<String> {
     let first = {
         let model = model.clone();
-        std::thread::spawn(move || weak::places(|| check(Bound(0), model))).join()
+        std::thread::spawn(move || weak::locations(|| check(Bound(0), model))).join()
     };
-    let places = first.expect("the model holds with everything in order");
+    let locations = first.expect("the model holds with everything in order");
     let mut found = Vec::new();
     let (mut missed, mut explored) = (0, 0);
-    for place in places.into_iter().filter(|place| place.0.ends_with(file)) {
-        let line = source.lines().nth(place.1 as usize - 1).unwrap_or_default();
-        let (executions, what) = quietly(|| search(Fault::Weak(place), bound, model.clone()));
+    for location in locations.into_iter().filter(|location| location.0.ends_with(file)) {
+        let line = source.lines().nth(location.1 as usize - 1).unwrap_or_default();
+        let (executions, what) = quietly(|| search(Fault::Weak(location), bound, model.clone()));
         explored += executions;
         if what.is_some() {
-            found.push(format!("{}: {}", place.1, line.trim()));
+            found.push(format!("{}: {}", location.1, line.trim()));
         } else {
             missed += 1;
         }
@@ -121,7 +121,7 @@ fn search<M: Fn() + Send + Sync + 'static>(
         Fault::InModel(_) => check(bound, counted),
         Fault::Planted(plant) => planted_bug::with(Some(plant), || check(bound, counted)),
         #[cfg(loom)]
-        Fault::Weak(place) => weak::weakened(place, || check(bound, counted)),
+        Fault::Weak(location) => weak::weakened(location, || check(bound, counted)),
     });
     let found = explored.join().err().map(|panic| {
         let text = panic.downcast_ref::<String>().cloned();

@@ -19,15 +19,15 @@ thread_local! {
 }
 
 /// The locations of all accesses on this thread inside `body`.
-pub(crate) fn places(body: impl FnOnce()) -> BTreeSet<CodeLocation> {
+pub(crate) fn locations(body: impl FnOnce()) -> BTreeSet<CodeLocation> {
     SEEN.take();
     body();
     SEEN.take()
 }
 
 /// Weakens one location for all code that `body` runs on this thread.
-pub(crate) fn weakened<R>(place: CodeLocation, body: impl FnOnce() -> R) -> R {
-    WEAKENED.set(Some(place));
+pub(crate) fn weakened<R>(location: CodeLocation, body: impl FnOnce() -> R) -> R {
+    WEAKENED.set(Some(location));
     let result = body();
     WEAKENED.set(None);
     result
@@ -36,9 +36,9 @@ pub(crate) fn weakened<R>(place: CodeLocation, body: impl FnOnce() -> R) -> R {
 #[track_caller]
 fn is_weak_here() -> bool {
     let here = Location::caller();
-    let place = (here.file(), here.line(), here.column());
-    SEEN.with_borrow_mut(|seen| seen.insert(place));
-    WEAKENED.get() == Some(place)
+    let location = (here.file(), here.line(), here.column());
+    SEEN.with_borrow_mut(|seen| seen.insert(location));
+    WEAKENED.get() == Some(location)
 }
 
 #[track_caller]

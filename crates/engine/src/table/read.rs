@@ -94,7 +94,7 @@ fn check_key_table(table: &Table, prefetch_key: &PrefetchKey) -> Result<()> {
     Err(Error::OtherTable {
         object: "the prefetch key",
         table: table.name().to_owned(),
-        advice: "make it with seek for that table",
+        advice: "make it with prepare_key for that table",
     })
 }
 

@@ -66,7 +66,7 @@ pub(super) fn read<D: Disk>(
 ) -> Result<bool> {
     loop {
         step(Step::Read);
-        let place = &txn.trees[tree as usize];
+        let tree_handle = &txn.trees[tree as usize];
         let (point, pointer) = (txn.read_point, &mut txn.elsewhere);
         let show_or_keep = |word: VersionWord, value: &[u8]| {
             if word.csn() > point || word.is_ghost() {
@@ -77,7 +77,7 @@ pub(super) fn read<D: Disk>(
                 show(value);
             }
         };
-        let Some(found) = lookup(&core.buffer, (place, hint), key, show_or_keep) else {
+        let Some(found) = lookup(&core.buffer, (tree_handle, hint), key, show_or_keep) else {
             return Err(txn.conflict(Conflict::Dropped));
         };
         txn.newest_read = txn.newest_read.max(found.word.csn());
@@ -108,11 +108,11 @@ pub(super) fn read<D: Disk>(
 pub(super) fn copy<D: Disk>(
     core: &Core<D>,
     txn: &mut Transaction,
-    place: (u32, Option<PageId>),
+    tree_and_hint: (u32, Option<PageId>),
     key: &[u8],
 ) -> Result<bool> {
     let mut copy = std::mem::take(&mut txn.value);
-    let is_there = read(core, txn, place, key, |value| {
+    let is_there = read(core, txn, tree_and_hint, key, |value| {
         copy.clear();
         copy.extend_from_slice(value);
     });

@@ -421,9 +421,9 @@ impl WriteSet {
 
     #[cold]
     fn rebuild(&mut self) {
-        let places = (4 * self.writes.len()).next_power_of_two();
+        let buckets = (4 * self.writes.len()).next_power_of_two();
         self.index.clear();
-        self.index.resize(places, 0);
+        self.index.resize(buckets, 0);
         (0..self.writes.len() as u32).for_each(|at| self.put_into_index(at));
     }
 

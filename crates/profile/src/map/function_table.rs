@@ -1,7 +1,7 @@
 //! The source file of each function, for rules that name files of a program without debug symbols.
 //!
 //! As text, one line for each source file: its path, a tab, and its functions separated by spaces. `Class::*`
-//! stands for every function of that scope that is not named elsewhere. Lines that begin with `#` are
+//! means every function of that scope that is not named elsewhere. Lines that begin with `#` are
 //! comments. `scripts/make-function-table` makes tables.
 
 use super::function_name;

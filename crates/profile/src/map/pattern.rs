@@ -1,7 +1,7 @@
 //! Patterns of names and of source files.
 //!
-//! `*` stands for any characters, `?` for one, `[ab]` for one of these. In the name of a source file `*`
-//! stops at a slash, and `**` as a whole component of the path stands for any folders.
+//! `*` matches any characters, `?` for one, `[ab]` for one of these. In the name of a source file `*`
+//! stops at a slash, and `**` as a whole component of the path matches any folders.
 
 use glob::{MatchOptions, Pattern};
 

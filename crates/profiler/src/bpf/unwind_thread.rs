@@ -195,9 +195,9 @@ impl UnwoundStacks {
 
     fn record_return(&mut self, thread: u32, off_ns: u64) {
         if let Some((key, stack, weight)) = self.away.remove(&thread) {
-            let stands_for = weight.saturating_mul(off_ns);
+            let weighted_ns = weight.saturating_mul(off_ns);
             let copies = self.copies_by_key.entry(key).or_default();
-            copies.add_time(stack, stands_for);
+            copies.add_time(stack, weighted_ns);
         }
     }
 

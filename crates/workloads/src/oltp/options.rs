@@ -25,7 +25,7 @@ words! {
 options! {
     /// What a user may choose.
     #[derive(Clone, Copy, Debug, PartialEq)]
-    #[allow(clippy::struct_excessive_bools, reason = "each stands alone, as sysbench has them")]
+    #[allow(clippy::struct_excessive_bools, reason = "each is independent, as in sysbench")]
     pub struct Options {
         pub test: Test = "read_write", "which of sysbench's tests";
         pub tables: u64 = 1 in 1..=10_000, "tables, of which one is drawn";

@@ -199,7 +199,7 @@ impl Program {
     }
 }
 
-/// A list's item as it stands in a list: a comma in it, and a backslash, with a backslash before it.
+/// An item as written in a list: commas and backslashes in it are escaped with a backslash.
 pub fn as_item(text: &str) -> String {
     text.replace('\\', "\\\\").replace(',', "\\,")
 }

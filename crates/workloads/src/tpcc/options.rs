@@ -101,7 +101,7 @@ impl Options {
         }
     }
 
-    /// The notice that stands in every row of results.
+    /// The notice in every row of results.
     pub(super) fn notice(&self) -> &'static str {
         if self.scale().is_of_the_spec() { Tpcc::NOTICE } else { Tpcc::NOTICE_SMALLER }
     }

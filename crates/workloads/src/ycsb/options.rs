@@ -19,7 +19,7 @@ use syncline_contract::{OptionArgs, YesOrNo, options};
 options! {
     /// What a user may choose.
     #[derive(Clone, Debug, PartialEq)]
-    #[allow(clippy::struct_excessive_bools, reason = "each choice stands alone; none excludes another")]
+    #[allow(clippy::struct_excessive_bools, reason = "the choices are independent of each other")]
     pub struct Options {
         pub workload: StandardWorkload = "core",
             "weights and distribution of one of YCSB's workloads, where nothing else is given";

@@ -59,18 +59,18 @@ struct DescentState<'g> {
 pub(crate) fn prefetch_leaves(buffer: &Buffer, keys: &[u8], targets: &mut [PrefetchTarget]) {
     for targets in targets.chunks_mut(BATCH) {
         let guard = crossbeam_epoch::pin();
-        let mut places = [DescentState::nowhere(); BATCH];
-        let places = &mut places[..targets.len()];
-        for (at, target) in places.iter_mut().zip(&*targets) {
+        let mut descents = [DescentState::nowhere(); BATCH];
+        let descents = &mut descents[..targets.len()];
+        for (at, target) in descents.iter_mut().zip(&*targets) {
             *at = DescentState::root_of(target);
         }
-        while places.iter().any(|at| !at.is_below) {
-            step_down(buffer, keys, places, targets, &guard);
+        while descents.iter().any(|at| !at.is_below) {
+            step_down(buffer, keys, descents, targets, &guard);
         }
-        for at in &mut *places {
+        for at in &mut *descents {
             at.frame = buffer.prefetch_leaf(at.page, &guard);
         }
-        for (at, target) in places.iter().zip(targets) {
+        for (at, target) in descents.iter().zip(targets) {
             target.leaf = at.prefetch_row(buffer, &keys[target.key.clone()]).then_some(at.page);
         }
     }
@@ -80,23 +80,23 @@ pub(crate) fn prefetch_leaves(buffer: &Buffer, keys: &[u8], targets: &mut [Prefe
 fn step_down<'g>(
     buffer: &Buffer,
     keys: &[u8],
-    places: &mut [DescentState<'g>],
+    descents: &mut [DescentState<'g>],
     targets: &[PrefetchTarget],
     guard: &'g Guard,
 ) {
     let inner = |at: &&mut DescentState<'_>| !at.is_below;
-    for at in places.iter_mut().filter(inner) {
+    for at in descents.iter_mut().filter(inner) {
         at.frame = buffer.prefetch_frame(at.page, guard);
     }
-    for at in places.iter().filter(|at| !at.is_below) {
+    for at in descents.iter().filter(|at| !at.is_below) {
         at.prefetch_separator_index();
     }
-    for (at, target) in places.iter_mut().zip(targets) {
+    for (at, target) in descents.iter_mut().zip(targets) {
         if !at.is_below {
             at.choose(target, &keys[target.key.clone()]);
         }
     }
-    for at in places.iter_mut().filter(inner) {
+    for at in descents.iter_mut().filter(inner) {
         at.go_down(buffer);
     }
 }

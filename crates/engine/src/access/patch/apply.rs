@@ -97,9 +97,9 @@ impl<'p> Step<'p> {
     fn act(&self, block: &Block<'_>, new: &mut Vec<u8>) -> Result<(), PatchError> {
         let row = Raw::open(new, |version| block.layout(version))?;
         let is_variable = matches!(self.code, SET_VARIABLE | NULL_VARIABLE);
-        let places = if is_variable { row.layout.variable } else { row.layout.fixed };
+        let columns = if is_variable { row.layout.variable } else { row.layout.fixed };
         let has_bit = self.null_bit == NEVER_NULL || self.null_bit < row.layout.nullable;
-        if self.ordinal >= places || !has_bit {
+        if self.ordinal >= columns || !has_bit {
             return Err(NO_SLOT.into());
         }
         let was_null = self.null_bit != NEVER_NULL && row.is_null(self.null_bit);

@@ -2,7 +2,7 @@
 
 use super::counter;
 use super::view::{
-    CAPACITY_AT, COUNT_AT, DEAD_AT, HEAD_BYTES, HEAP_AT, LENGTH_AT, Leaf, PLACE_BYTES, ROW_BYTES,
+    CAPACITY_AT, COUNT_AT, DEAD_AT, HEAD_BYTES, HEAP_AT, LENGTH_AT, Leaf, OFFSET_BYTES, ROW_BYTES,
     SLOT_BYTES, SUFFIX_AT, head_of,
 };
 use crate::buffer::VersionWord;
@@ -60,8 +60,8 @@ impl Leaf {
         let content = ROW_BYTES + self.tail_bytes(row) + length;
         self.bytes.copy_within(row..row + content, start);
         put_u16(&mut self.bytes, start + CAPACITY_AT, capacity as u16);
-        let place = self.places_at() + PLACE_BYTES * slot;
-        put_u16(&mut self.bytes, place, start as u16);
+        let offset = self.offsets_at() + OFFSET_BYTES * slot;
+        put_u16(&mut self.bytes, offset, start as u16);
         self.bury(row, old_bytes);
         Ok(())
     }
@@ -99,11 +99,11 @@ impl Leaf {
     /// Removes the row; later rows move one slot down.
     pub(crate) fn remove(&mut self, slot: usize) {
         let (row, row_bytes) = (self.row(slot), self.row_bytes_at(slot));
-        let (heads, places) = (self.heads_at(), self.places_at());
-        let end = places + PLACE_BYTES * self.count();
-        let (head, place) = (heads + HEAD_BYTES * slot, places + PLACE_BYTES * slot);
-        self.bytes.copy_within(head + HEAD_BYTES..place, head);
-        self.bytes.copy_within(place + PLACE_BYTES..end, place - HEAD_BYTES);
+        let (heads, offsets) = (self.heads_at(), self.offsets_at());
+        let end = offsets + OFFSET_BYTES * self.count();
+        let (head, offset) = (heads + HEAD_BYTES * slot, offsets + OFFSET_BYTES * slot);
+        self.bytes.copy_within(head + HEAD_BYTES..offset, head);
+        self.bytes.copy_within(offset + OFFSET_BYTES..end, offset - HEAD_BYTES);
         self.set_count(self.count - 1);
         self.bury(row, row_bytes);
         self.counter = counter::fresh();
@@ -134,10 +134,10 @@ impl Leaf {
         used * POOR.1 < self.bytes.len() * POOR.0
     }
 
-    /// Bytes between the places and the lowest row.
+    /// Bytes between the offsets and the lowest row.
     #[inline]
     pub(super) fn gap_bytes(&self) -> usize {
-        self.heap() - (self.places_at() + PLACE_BYTES * self.count())
+        self.heap() - (self.offsets_at() + OFFSET_BYTES * self.count())
     }
 
     /// An upper bound of the free bytes after a compaction, computed without reading rows.
@@ -177,13 +177,13 @@ impl Leaf {
     }
 
     fn open_slot(&mut self, at: usize, head: u32, row: usize) {
-        let (heads, places) = (self.heads_at(), self.places_at());
-        let end = places + PLACE_BYTES * self.count();
-        let (head_at, place_at) = (heads + HEAD_BYTES * at, places + PLACE_BYTES * at);
-        self.bytes.copy_within(place_at..end, place_at + SLOT_BYTES);
-        self.bytes.copy_within(head_at..place_at, head_at + HEAD_BYTES);
+        let (heads, offsets) = (self.heads_at(), self.offsets_at());
+        let end = offsets + OFFSET_BYTES * self.count();
+        let (head_at, offset_at) = (heads + HEAD_BYTES * at, offsets + OFFSET_BYTES * at);
+        self.bytes.copy_within(offset_at..end, offset_at + SLOT_BYTES);
+        self.bytes.copy_within(head_at..offset_at, head_at + HEAD_BYTES);
         put_u32(&mut self.bytes, head_at, head);
-        put_u16(&mut self.bytes, place_at + HEAD_BYTES, row as u16);
+        put_u16(&mut self.bytes, offset_at + HEAD_BYTES, row as u16);
         self.set_count(self.count + 1);
     }
 

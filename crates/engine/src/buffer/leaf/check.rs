@@ -2,7 +2,7 @@
 
 use super::change::row_bytes;
 use super::view::{
-    CAPACITY_AT, COUNT_AT, DEAD_AT, HEAP_AT, LENGTH_AT, LOWER_AT, Leaf, NO_FENCE, PLACE_BYTES,
+    CAPACITY_AT, COUNT_AT, DEAD_AT, HEAP_AT, LENGTH_AT, LOWER_AT, Leaf, NO_FENCE, OFFSET_BYTES,
     PREFIX_AT, ROW_BYTES, SLOT_BYTES, SUFFIX_AT, UPPER_AT, common_bytes,
 };
 use crate::buffer::page::{HEADER_BYTES, u16_at};
@@ -61,7 +61,7 @@ impl Leaf {
         let end = self.bytes.len();
         let mut rows = Vec::with_capacity(self.count());
         for slot in 0..self.count() {
-            let row = usize::from(u16_at(&self.bytes, self.places_at() + PLACE_BYTES * slot));
+            let row = usize::from(u16_at(&self.bytes, self.offsets_at() + OFFSET_BYTES * slot));
             if row < heap || row + ROW_BYTES > end {
                 found.push(format!("slot {slot} leads to {row}, outside the rows"));
                 continue;

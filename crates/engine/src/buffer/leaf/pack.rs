@@ -1,7 +1,7 @@
 //! A packed leaf: its rows back to back, as stored on the disk.
 //!
-//! In memory a row has a head, a place, and lengths of a fixed size, so that it is found and changed without
-//! moving anything. On the disk no search takes place: the packed form has no slots, no room for growth, and
+//! In memory a row has a head, an offset, and lengths of a fixed size, so that it is found and changed
+//! without moving anything. On the disk no search takes place: the packed form has no slots, no room for growth, and
 //! no gaps. Little endian:
 //!
 //! | bytes | field |
@@ -32,7 +32,7 @@
 
 use super::view::{
     CAPACITY_AT, COUNT_AT, DEAD_AT, HEAD_BYTES, HEAP_AT, LENGTH_AT, LOWER_AT, Leaf, NO_FENCE,
-    PLACE_BYTES, PREFIX_AT, ROW_BYTES, SUFFIX_AT, UPPER_AT, head_of,
+    OFFSET_BYTES, PREFIX_AT, ROW_BYTES, SUFFIX_AT, UPPER_AT, head_of,
 };
 use crate::buffer::VersionWord;
 use crate::buffer::page::{HEADER_BYTES, put_u16, put_u32, put_u64, u16_at, u64_at};
@@ -51,7 +51,7 @@ impl Leaf {
     pub(in crate::buffer) fn pack(image: &[u8], out: &mut [u8]) -> usize {
         let frame = Frame::of(image).expect("a leaf in memory is sound");
         let rows = frame.start + HEAD_BYTES * frame.count;
-        let row_at = |slot: usize| usize::from(u16_at(image, rows + PLACE_BYTES * slot));
+        let row_at = |slot: usize| usize::from(u16_at(image, rows + OFFSET_BYTES * slot));
         let word_at = |slot: usize| VersionWord(u64_at(image, row_at(slot)));
         let latest = (0..frame.count).map(|slot| word_at(slot).csn()).max();
         let latest = latest.unwrap_or(Csn::ZERO);
@@ -81,8 +81,8 @@ impl Leaf {
     /// Unpacks a leaf into `page`, which is all zeros and a page long. The error says what is wrong.
     pub(in crate::buffer) fn unpack(packed: &[u8], page: &mut [u8]) -> Result<(), &'static str> {
         let frame = Frame::of(packed).ok_or("its fences do not fit into it")?;
-        let places = frame.start + HEAD_BYTES * frame.count;
-        let (slots_end, end) = (places + PLACE_BYTES * frame.count, page.len());
+        let offsets = frame.start + HEAD_BYTES * frame.count;
+        let (slots_end, end) = (offsets + OFFSET_BYTES * frame.count, page.len());
         if slots_end > end || frame.start + LATEST_BYTES > packed.len() {
             return Err("it has more rows than a page has room for");
         }
@@ -106,7 +106,7 @@ impl Leaf {
             page[content..content + tail.len()].copy_from_slice(tail);
             page[content + tail.len()..heap + bytes].copy_from_slice(row.value);
             put_u32(page, frame.start + HEAD_BYTES * slot, head_of(key));
-            put_u16(page, places + PLACE_BYTES * slot, heap as u16);
+            put_u16(page, offsets + OFFSET_BYTES * slot, heap as u16);
         }
         if !from.0.is_empty() {
             return Err("it continues after its rows");

@@ -40,7 +40,7 @@ impl Leaf {
 
     /// The last four bytes of the first key, which is split into prefix, head and row.
     fn end_of_first_key(&self) -> Option<u32> {
-        let first = (self.count > 0).then(|| self.places_at())?;
+        let first = (self.count > 0).then(|| self.offsets_at())?;
         let row = usize::from(u16::from_le_bytes(self.chunk(first)?));
         let suffix_bytes = usize::from(u16::from_le_bytes(self.chunk(row + SUFFIX_AT)?));
         if suffix_bytes > NUMBER_BYTES {

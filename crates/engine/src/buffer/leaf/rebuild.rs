@@ -11,7 +11,7 @@
 use super::change::row_bytes;
 use super::view::{
     CAPACITY_AT, COUNT_AT, DEAD_AT, HEAD_BYTES, HEAP_AT, LENGTH_AT, LOWER_AT, Leaf, NO_FENCE,
-    PLACE_BYTES, PREFIX_AT, ROW_BYTES, SLOT_BYTES, SUFFIX_AT, UPPER_AT, common_bytes, head_of,
+    OFFSET_BYTES, PREFIX_AT, ROW_BYTES, SLOT_BYTES, SUFFIX_AT, UPPER_AT, common_bytes, head_of,
 };
 use crate::buffer::blocks::PageBytes;
 use crate::buffer::page::{self, HEADER_BYTES, Kind, put_u16, put_u32, put_u64, u16_at};
@@ -206,7 +206,7 @@ impl Leaf {
         let mut key = Vec::new();
         let heads = self.heads_at();
         let count: usize = parts.iter().map(|(_, slots)| slots.len()).sum();
-        let places = heads + HEAD_BYTES * count;
+        let offsets = heads + HEAD_BYTES * count;
         let (mut row, mut spare) = (self.bytes.len(), 0);
         let slots =
             parts.iter().flat_map(|(from, slots)| slots.clone().map(move |slot| (*from, slot)));
@@ -228,7 +228,7 @@ impl Leaf {
             self.bytes[row + ROW_BYTES..content].copy_from_slice(tail);
             self.bytes[content..content + value.len()].copy_from_slice(value);
             put_u32(&mut self.bytes, heads + HEAD_BYTES * at, head_of(suffix));
-            put_u16(&mut self.bytes, places + PLACE_BYTES * at, row as u16);
+            put_u16(&mut self.bytes, offsets + OFFSET_BYTES * at, row as u16);
             spare += capacity - value.len();
         }
         put_u16(&mut self.bytes, HEAP_AT, row as u16);

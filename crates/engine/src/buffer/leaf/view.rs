@@ -20,10 +20,10 @@ pub(super) const DEAD_AT: usize = 38;
 /// The length of an upper fence that does not exist.
 pub(super) const NO_FENCE: u16 = u16::MAX;
 
-/// Bytes of a head and of a row's place.
+/// Bytes of a head and of a row's offset.
 pub(super) const HEAD_BYTES: usize = 4;
-pub(super) const PLACE_BYTES: usize = 2;
-pub(super) const SLOT_BYTES: usize = HEAD_BYTES + PLACE_BYTES;
+pub(super) const OFFSET_BYTES: usize = 2;
+pub(super) const SLOT_BYTES: usize = HEAD_BYTES + OFFSET_BYTES;
 
 /// Bytes of a row before its key.
 pub(super) const ROW_BYTES: usize = 14;
@@ -98,8 +98,8 @@ impl Leaf {
         };
         let heads = HEADER_BYTES + usize::from(u16_at(image, LOWER_AT)) + upper;
         let count = usize::from(u16_at(image, COUNT_AT));
-        let places = &image[heads + HEAD_BYTES * count..][..PLACE_BYTES * count];
-        let mut rows = places.as_chunks().0.iter().map(|place| u16::from_le_bytes(*place));
+        let offsets = &image[heads + HEAD_BYTES * count..][..OFFSET_BYTES * count];
+        let mut rows = offsets.as_chunks().0.iter().map(|offset| u16::from_le_bytes(*offset));
         rows.any(|row| VersionWord(u64_at(image, usize::from(row))).is_locked())
     }
 
@@ -175,7 +175,7 @@ impl Leaf {
     /// step depends on the one before.
     #[inline]
     pub(in crate::buffer) fn search_end(&self) -> usize {
-        let end = self.places_at() + PLACE_BYTES * self.count();
+        let end = self.offsets_at() + OFFSET_BYTES * self.count();
         end.min(HEADER_BYTES + LINES_BYTES)
     }
 
@@ -183,7 +183,7 @@ impl Leaf {
     /// the rows. The bytes may be damaged: they have not been checked yet.
     pub(in crate::buffer) fn even(&self) -> Option<EvenRows> {
         let (count, end) = (self.count(), self.bytes.len());
-        if count < EVEN_MIN || self.places_at() + PLACE_BYTES * count > end {
+        if count < EVEN_MIN || self.offsets_at() + OFFSET_BYTES * count > end {
             return None;
         }
         let head_at =
@@ -442,7 +442,7 @@ impl Leaf {
     }
 
     #[inline]
-    pub(super) fn places_at(&self) -> usize {
+    pub(super) fn offsets_at(&self) -> usize {
         self.heads_at() + HEAD_BYTES * self.count()
     }
 
@@ -462,7 +462,7 @@ impl Leaf {
     #[inline]
     pub(super) fn row(&self, slot: usize) -> usize {
         assert!(slot < self.count(), "slot {slot} of {}", self.count());
-        usize::from(u16_at(&self.bytes, self.places_at() + PLACE_BYTES * slot))
+        usize::from(u16_at(&self.bytes, self.offsets_at() + OFFSET_BYTES * slot))
     }
 
     /// The length of the row's key after the prefix, in bytes.

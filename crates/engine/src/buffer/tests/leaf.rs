@@ -229,8 +229,8 @@ fn the_check_finds_planted_damage() {
     leaf.remove(4);
     assert_eq!(leaf.check(), Vec::<String>::new());
     let fences = 40 + 11 + 11;
-    let places = fences + 4 * 8;
-    let row = usize::from(page::u16_at(leaf.image(), places + 2));
+    let offsets = fences + 4 * 8;
+    let row = usize::from(page::u16_at(leaf.image(), offsets + 2));
     let damages: [(&str, usize, u16, &str); 9] = [
         ("count too large", 28, 200, "slots end at"),
         ("count too small", 28, 7, "outside the rows"),
@@ -238,8 +238,8 @@ fn the_check_finds_planted_damage() {
         ("lower fence above upper", 40, 0xFFFF, "the prefix is"),
         ("heap", 36, 300, "outside the rows"),
         ("dead bytes", 38, 1, "living and"),
-        ("place", places + 2, 3, "outside the rows"),
-        ("two slots of one row", places + 2, page::u16_at(leaf.image(), places), "overlap"),
+        ("offset", offsets + 2, 3, "outside the rows"),
+        ("two slots of one row", offsets + 2, page::u16_at(leaf.image(), offsets), "overlap"),
         ("length over capacity", row + 10, 99, "longer than its room"),
     ];
     for (what, at, value, expected) in damages {

@@ -166,13 +166,13 @@ fn loading_takes_few_long_reads_in_file_order() {
     let work = work_of(&file, (1..=600).step_by(5), 2);
     checkpoint(&mut file, work);
     let before = disk.counts();
-    let mut places = Vec::new();
+    let mut offsets = Vec::new();
     let sink = &mut |page: PageId, _: &[u8]| {
-        places.push(file.map.get(page).offset);
+        offsets.push(file.map.get(page).offset);
         Ok(())
     };
     file.load(sink).unwrap();
-    assert!(places.len() == 600 && places.is_sorted());
+    assert!(offsets.len() == 600 && offsets.is_sorted());
     let reads = disk.counts().since(&before).reads;
     assert!(reads <= 4, "{reads} reads for 2.3 MiB");
 }

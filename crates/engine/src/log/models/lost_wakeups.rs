@@ -116,11 +116,11 @@ fn run_worker(log: &TestLog, clients: usize) {
             thread::park();
         }
         worker.begin_pass();
-        for place in &mut clients {
-            if let Some(client) = place
+        for slot in &mut clients {
+            if let Some(client) = slot
                 && client.as_mut().poll(&mut Context::from_waker(&waker)).is_ready()
             {
-                *place = None;
+                *slot = None;
             }
         }
         worker.end_pass();

@@ -105,11 +105,11 @@ fn run_worker<D: Disk>(log: &Log<D>, worker: &Worker<D>, clients: usize, each: u
             std::thread::park();
         }
         worker.begin_pass();
-        for place in &mut clients {
-            if let Some(client) = place {
+        for slot in &mut clients {
+            if let Some(client) = slot {
                 let polled = Pin::as_mut(client).poll(&mut Context::from_waker(&shared));
                 if polled == Poll::Ready(()) {
-                    *place = None;
+                    *slot = None;
                 }
             }
         }
