@@ -9,9 +9,8 @@ use parking_lot::Mutex;
 use std::cell::Cell;
 use syncline_console::{CannotRun, terminal};
 use syncline_instrument::clock;
-use syncline_runner::{
-    Event, Interval, Observer, TransactionEvent, TransactionListener, TransactionOutcome,
-};
+use syncline_record::Interval;
+use syncline_runner::{Event, Observer, TransactionEvent, TransactionListener, TransactionOutcome};
 
 /// Sums over times in milliseconds.
 #[derive(Clone, Copy, Debug, Default)]

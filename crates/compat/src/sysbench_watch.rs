@@ -10,9 +10,8 @@ use parking_lot::Mutex;
 use syncline_console::terminal;
 use syncline_contract::FailureKind;
 use syncline_instrument::{Nanos, clock};
-use syncline_runner::{
-    Event, Interval, Observer, TransactionEvent, TransactionListener, TransactionOutcome,
-};
+use syncline_record::Interval;
+use syncline_runner::{Event, Observer, TransactionEvent, TransactionListener, TransactionOutcome};
 use syncline_workloads::oltp::{Oltp, Queries};
 
 /// What was counted of some clients in some time.

@@ -18,6 +18,7 @@ described! {
     }
 
     /// How evenly commits were spread over clients.
+    #[derive(Default)]
     pub struct Fairness {
         /// Commits of the client that had the fewest.
         pub least: u64,

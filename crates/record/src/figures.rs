@@ -37,6 +37,7 @@ described! {
     }
 
     /// What the schedule of an open loop asked for and what became of it.
+    #[derive(Copy, Default)]
     pub struct Arrivals {
         /// Transactions due in the measured phase.
         pub offered: u64,
@@ -52,6 +53,7 @@ described! {
     }
 
     /// A distribution of times in nanoseconds.
+    #[derive(Copy)]
     pub struct Latency {
         /// Half were no longer.
         pub p50: u64,
@@ -178,6 +180,7 @@ described! {
     }
 
     /// The least and the most.
+    #[derive(Copy)]
     pub struct Range {
         /// The least.
         pub least: f64,
@@ -214,6 +217,7 @@ described! {
     }
 
     /// What the clients did with their time within the measured phase, as parts of it, 0 to 1.
+    #[derive(Copy, Default)]
     pub struct ClientTime {
         /// In transactions, of whatever end.
         pub in_transactions: f64,
@@ -223,6 +227,7 @@ described! {
     }
 
     /// What counts per commit were taken over: two readings, at the ends of the measured phase.
+    #[derive(Copy, Default)]
     pub struct CountBase {
         /// The time between them.
         pub span_ns: u64,
@@ -307,6 +312,27 @@ impl Outcomes {
                 *mine.entry(cause.clone()).or_default() += count;
             }
         }
+    }
+}
+
+impl Arrivals {
+    /// With those of another group of clients, or of another measured phase.
+    #[must_use]
+    pub fn plus(self, other: Arrivals) -> Arrivals {
+        Arrivals {
+            offered: self.offered + other.offered,
+            started: self.started + other.started,
+            late: self.late + other.late,
+            skipped: self.skipped + other.skipped,
+            abandoned: self.abandoned + other.abandoned,
+        }
+    }
+}
+
+impl Range {
+    /// True if the two have a point in common.
+    pub fn meets(self, other: Range) -> bool {
+        self.least <= other.most && other.least <= self.most
     }
 }
 

@@ -4,7 +4,7 @@
 use super::cost::{
     Cost, CostRow, CostTotal, MetricCost, NOT_ATTRIBUTABLE, StoreCommits, SyncEvidence, class_word,
 };
-use super::figures::{PerCommit, Range};
+use super::figures::PerCommit;
 use crate::stats;
 use crate::units;
 use syncline_instrument::Module;
@@ -146,7 +146,7 @@ fn row(cost: &profile::MetricCost, all: &[Charge], charge: &Charge, commits: u64
         per_transaction: each(charge.weight, commits),
         share,
         count: charge.count,
-        share_range: range.map(|range| Range { least: range.least, most: range.most }),
+        share_range: range,
     }
 }
 

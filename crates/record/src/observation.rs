@@ -37,6 +37,7 @@ described! {
     }
 
     /// What happened between two looks.
+    #[derive(Copy)]
     pub struct ObservedInterval {
         /// Its start, nanoseconds from the first look.
         pub start_ns: u64,

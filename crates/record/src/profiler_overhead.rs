@@ -28,6 +28,7 @@ described! {
     }
 
     /// A time with the meter and one without it, one right behind the other.
+    #[derive(Copy)]
     pub struct LookingPair {
         /// Commits a second with the meter.
         pub metered_per_s: f64,

@@ -18,6 +18,7 @@ pub(crate) trait Described {
 macro_rules! described {
     ($(
         $(#[doc = $about:expr])*
+        $(#[derive($($also:ident),+)])?
         pub struct $name:ident {
             $(
                 $(#[doc = $field_about:expr])*
@@ -28,6 +29,7 @@ macro_rules! described {
     )*) => {$(
         $(#[doc = $about])*
         #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+        $(#[derive($($also),+)])?
         pub struct $name {
             $($(#[doc = $field_about])* $(#[serde($how)])? pub $field: $kind,)*
         }

@@ -16,11 +16,9 @@ mod plan;
 pub mod record;
 
 pub use account::disk_reserve::DiskReserve;
-pub use account::overhead::OverheadPair;
 pub use account::range::Range;
 pub use account::result::{
-    Arrivals, ClientFacts, ClientTime, CountBase, Counted, Distribution, Fairness, Interval,
-    MachineInterval, OperationResult, Outcomes, PerCommit, RunHead, RunResult, StopReason,
+    ClientFacts, Distribution, OperationResult, Outcomes, RunHead, RunResult, StopReason,
     TargetFacts, TransactionResult, WorkerTrial, WorkerTrials, WorkloadFacts,
 };
 pub use account::saturation::{
@@ -30,7 +28,7 @@ pub use account::saturation::{
 pub use account::store_counters::{StoreCounter, commits_per_sync};
 pub use coordinate::calibration::{Calibration, calibrate};
 pub use coordinate::dataset::loaded_as;
-pub use coordinate::observation::{Observation, ObservePlan, ObservedInterval, observe};
+pub use coordinate::observation::{Observation, ObservePlan, observe};
 pub use coordinate::observer::{Event, Observer};
 pub use coordinate::preflight::CLIENTS_MAX;
 pub use coordinate::repetition::{Case, CaseResult, Turns, faster, repeat, repeat_with_listener};
@@ -51,3 +49,4 @@ pub use syncline_contract::{
 pub use syncline_host::{BlockDevice, Machine};
 pub use syncline_profile::Profile;
 pub use syncline_profiler::{BpfCpuTime, ProfilerCpuTime, ProfilerOptions};
+pub use syncline_record::ObservedInterval;

@@ -7,7 +7,8 @@ mod support;
 use std::io::{Read, Write};
 use std::process::{Command, Stdio};
 use support::{counted, go};
-use syncline_runner::{Counted, PerCommit, RunResult, StoreProcess};
+use syncline_record::{Counted, PerCommit};
+use syncline_runner::{RunResult, StoreProcess};
 use syncline_testkit::{Answer, Store};
 
 fn of_process(process: StoreProcess) -> RunResult {

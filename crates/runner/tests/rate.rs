@@ -74,5 +74,5 @@ fn a_rate_by_count_is_the_budget_by_the_time_to_its_last_end() {
     assert_eq!(result.measured_ns, result.to_last_end_ns);
     let rate = 500.0 * 1e9 / result.measured_ns as f64;
     assert!((result.throughput_per_s - rate).abs() < rate * 1e-9);
-    assert_eq!(result.per_commit.base.commits, 500);
+    assert_eq!(result.count_base.commits, 500);
 }

@@ -9,10 +9,10 @@ use crate::registry::TargetRegistry;
 use syncline_benchmark::Benchmark;
 use syncline_console::{CannotRun, LineArg, Outcome, Verdict, terminal};
 use syncline_contract::Target;
-use syncline_record::{ObservationRecord, Record, SyncLine, Writer, units};
+use syncline_record::{ObservationRecord, ObservedInterval, Record, SyncLine, Writer, units};
 use syncline_report::table;
 use syncline_runner::record::{ObservationInputs, from_observation};
-use syncline_runner::{Observation, ObservePlan, ObservedInterval};
+use syncline_runner::{Observation, ObservePlan};
 use syncline_stores::server::shown;
 
 /// Watches a server and reports.

@@ -13,7 +13,7 @@ use syncline_contract::LogLocation;
 use syncline_instrument::clock;
 use syncline_profile::Map;
 use syncline_record::{
-    Identity, Record, RunRecord, SyncLine, Warning, Writer,
+    Identity, Interval, Record, RunRecord, SyncLine, Warning, Writer,
     units::{self, plural},
 };
 use syncline_runner::record::{RunInputs, from_run, head_from_run, interval_from_run, stacks_of};
@@ -223,7 +223,7 @@ impl<'s> RecordListener<'s> {
         });
     }
 
-    fn interval(&self, interval: &runner::Interval) {
+    fn interval(&self, interval: &Interval) {
         self.write(|note, repetition| {
             let interval = interval_from_run(interval, repetition);
             note.writer.as_mut().map_or(Ok(()), |writer| writer.interval(&interval))

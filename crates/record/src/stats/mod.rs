@@ -3,5 +3,5 @@
 mod summary;
 mod wilson_interval;
 
-pub use summary::{Range, median, percentile, range};
+pub use summary::{median, percentile, range};
 pub use wilson_interval::share_range;

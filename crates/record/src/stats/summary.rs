@@ -1,13 +1,6 @@
 //! Median, range and percentile of a few figures.
 
-/// The least and the most of some figures.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Range {
-    /// The smallest.
-    pub least: f64,
-    /// The largest.
-    pub most: f64,
-}
+use crate::Range;
 
 /// The middle figure, or the mean of the middle two; `None` of nothing.
 pub fn median(values: &[f64]) -> Option<f64> {
@@ -31,13 +24,6 @@ pub fn percentile(values: &[f64], part: f64) -> Option<f64> {
     let sorted = sorted(values);
     let rank = (part.clamp(0.0, 1.0) * sorted.len() as f64).ceil() as usize;
     sorted.get(rank.saturating_sub(1)).copied()
-}
-
-impl Range {
-    /// True if the two have a point in common.
-    pub fn meets(self, other: Range) -> bool {
-        self.least <= other.most && other.least <= self.most
-    }
 }
 
 /// What is not finite is no figure and is left out.

@@ -4,7 +4,7 @@
 //! within zero and one and is honest for few looks and for shares near the ends, where the usual
 //! formula is not.
 
-use super::summary::Range;
+use crate::Range;
 
 /// The 97.5 % point of the normal distribution.
 const Z: f64 = 1.959_964;

@@ -4,8 +4,7 @@ use super::probes::compare_probes;
 use super::runs::compare_runs;
 use super::verdict::{self, Basis, REPETITIONS_LEAST, Sample, WINDOWS_LEAST};
 use crate::{Error, Result};
-use syncline_record::Record;
-use syncline_record::stats::Range;
+use syncline_record::{Range, Record};
 
 /// What two records say of one another.
 #[derive(Clone, Debug, PartialEq)]

@@ -20,7 +20,7 @@
 
 use super::comparison::{Spread, Unit, Verdict};
 use super::rank_test::rank_test_p_value;
-use syncline_record::stats::{self, Range};
+use syncline_record::{Range, stats};
 
 /// Repetitions a side from which they are judged themselves.
 pub(super) const REPETITIONS_LEAST: usize = 4;

@@ -170,7 +170,7 @@ fn open_once(factor: u64) -> RunRecord {
     run.end.repetitions.truncate(1);
     for one in &mut run.end.repetitions[0].transactions {
         one.service_ns = Some(fixture::latency(1_000_000 * factor));
-        one.response_ns = one.service_ns.clone();
+        one.response_ns = one.service_ns;
     }
     for one in &mut run.intervals {
         one.service_p50_ns = Some(1_000_000 * factor);

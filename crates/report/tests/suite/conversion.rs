@@ -7,13 +7,15 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 use syncline_probe::record::from_probe;
 use syncline_probe::{FileState, MethodChoice, Placement, Plan, Silent, Span, Step, SyncStep};
-use syncline_record::{Identity, Machine, Record, SyncLine, Writer, read};
+use syncline_record::{
+    Arrivals, ClientTime, CountBase, Counted, Fairness, Identity, Interval, Machine, PerCommit,
+    Record, SyncLine, Writer, read,
+};
 use syncline_report::table::{self, Detail};
 use syncline_runner::record::{RunInputs, from_run, head_from_run, interval_from_run};
 use syncline_runner::{
-    Arrival, BlockDevice, Check, CheckOutcome, ClientFacts, ClientModel, ClientTime, CountBase,
-    Counted, Distribution, DryRunPlan, Durability, FailureKind, Fairness, Interval, Isolation,
-    LogLocation, MachineInterval, Outcomes, PerCommit, ReportedSettings, RunHead, RunPlan,
+    Arrival, BlockDevice, Check, CheckOutcome, ClientFacts, ClientModel, Distribution, DryRunPlan,
+    Durability, FailureKind, Isolation, LogLocation, Outcomes, ReportedSettings, RunHead, RunPlan,
     RunResult, SaturationFigures, Setting, StopReason, StoreProcess, TargetFacts,
     TransactionResult, Unit, Warning, WorkloadFacts, saturation,
 };
@@ -92,7 +94,7 @@ pub(crate) fn result(committed: u64, syncs: Option<f64>) -> RunResult {
         ..Outcomes::default()
     };
     let count = |value: Option<f64>| match value {
-        Some(value) => Counted::known(value, "perf event"),
+        Some(value) => Counted::by(Some(value), "perf event"),
         None => Counted::unknown("perf_event_paranoid is 3"),
     };
     let times = Some(Distribution {
@@ -111,7 +113,7 @@ pub(crate) fn result(committed: u64, syncs: Option<f64>) -> RunResult {
         to_last_end_ns: 2_100_000_000,
         outcomes,
         throughput_per_s: committed as f64 / 2.0,
-        arrivals: Some(syncline_runner::Arrivals {
+        arrivals: Some(Arrivals {
             offered: committed + 12,
             started: committed + 3,
             late: 5,
@@ -126,12 +128,12 @@ pub(crate) fn result(committed: u64, syncs: Option<f64>) -> RunResult {
             response_ns: times,
         }],
         operations: Vec::new(),
+        count_base: CountBase {
+            span_ns: 2_000_000_000,
+            commits: committed,
+            syncs: syncs.map(|value| (value * committed as f64) as u64),
+        },
         per_commit: PerCommit {
-            base: CountBase {
-                span_ns: 2_000_000_000,
-                commits: committed,
-                syncs: syncs.map(|value| (value * committed as f64) as u64),
-            },
             syncs: count(syncs),
             synced_writes: count(None),
             device_writes: count(Some(2.0)),
@@ -174,6 +176,7 @@ pub(crate) fn result(committed: u64, syncs: Option<f64>) -> RunResult {
 
 fn interval(second: u64, committed: u64) -> Interval {
     Interval {
+        repetition: 1,
         start_ns: second * 1_000_000_000,
         end_ns: (second + 1) * 1_000_000_000,
         committed,
@@ -187,7 +190,14 @@ fn interval(second: u64, committed: u64) -> Interval {
         response_p50_ns: Some(950),
         response_p99_ns: Some(2_900),
         response_max_ns: Some(6_900),
-        machine: MachineInterval { steal: Some(0.01), ..MachineInterval::default() },
+        steal: Some(0.01),
+        foreign_cpus: None,
+        busy: None,
+        pressure_cpu: None,
+        pressure_io: None,
+        queue_length: None,
+        device_busy: None,
+        page_faults: None,
     }
 }
 

@@ -103,7 +103,7 @@ fn a_record_that_contradicts_itself_is_named() {
         |run| {
             let one = &mut run.end.repetitions[0].transactions[0];
             one.service_ns.as_mut().unwrap().p50 = u64::MAX;
-            one.response_ns = one.service_ns.clone();
+            one.response_ns = one.service_ns;
         },
         "are not in order",
     );

@@ -8,10 +8,11 @@ use syncline_profile::{
     Account, Frame, Histogram, Map, Metric, Name, Precision, Profile, ProfileBuilder, Space,
     Thread, Total, View,
 };
+use syncline_record::Counted;
 use syncline_record::{Record, RunRecord, Writer, list, read, refold, share, stacks_of_record};
 use syncline_report::{CostChoice, CostThreads, FunctionsBy, html, table};
 use syncline_runner::record::{RunInputs, from_run, head_from_run, stacks_of};
-use syncline_runner::{Counted, CounterUnit, RunResult, StoreCounter};
+use syncline_runner::{CounterUnit, RunResult, StoreCounter};
 
 const MAP: &str = r#"
 product = "toy"
@@ -270,7 +271,7 @@ fn a_map_of_another_product_is_used_and_says_so() {
 fn no_more_flushes_than_sync_calls_is_said_where_synchronous_writes_are_not_counted() {
     let said = |flushes: f64, writes: Counted| {
         let mut run = metered(1_000);
-        run.per_commit.flushes = Counted::known(flushes, "the disk's counter");
+        run.per_commit.flushes = Counted::by(Some(flushes), "the disk's counter");
         run.per_commit.synced_writes = writes;
         let record = from_run(&[run], &given());
         let cost = record.end.cost.as_ref().unwrap();
@@ -288,8 +289,8 @@ fn no_more_flushes_than_sync_calls_is_said_where_synchronous_writes_are_not_coun
         text.contains("flushes per commit: 0.700, whether more than syncs is unknown"),
         "{text}"
     );
-    assert_eq!(said(0.7, Counted::known(0.3, "the store")).0, Some(true));
-    assert_eq!(said(0.9, Counted::known(0.3, "the store")).0, Some(false));
+    assert_eq!(said(0.7, Counted::by(Some(0.3), "the store")).0, Some(true));
+    assert_eq!(said(0.9, Counted::by(Some(0.3), "the store")).0, Some(false));
 }
 
 #[test]

@@ -6,9 +6,9 @@
 //! 3. Nobody is said to starve where even shares are too small to tell, unless one client shows that there
 //!    was much to have.
 
-use crate::account::result::Fairness;
 use crate::account::worker_report::WorkerReport;
 use syncline_contract::Workload;
+use syncline_record::Fairness;
 
 /// A client that committed less than this part of an even share starved.
 const STARVED: f64 = 0.1;
@@ -43,7 +43,7 @@ fn of_commits(commits: &[(usize, u64)]) -> Fairness {
         starved: commits
             .iter()
             .filter(|(_, count)| starved(*count))
-            .map(|(number, _)| *number)
+            .map(|(number, _)| *number as u64)
             .collect(),
     }
 }

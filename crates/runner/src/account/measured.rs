@@ -1,14 +1,13 @@
 //! What a run measured, before a result is made of it.
 
 use crate::account::measured_span::SpanEnd;
-use crate::account::overhead::OverheadPair;
-use crate::account::result::{Arrivals, Interval};
 use crate::account::sampler::Reading;
 use crate::account::worker_report::WorkerReport;
 use syncline_contract::{CommitPaths, Failure, Internal, Workload};
 use syncline_instrument::Nanos;
 use syncline_profile::Profile;
 use syncline_profiler::ProfilerCpuTime;
+use syncline_record::{Arrivals, Interval, LookingPair};
 
 /// What the measured span left behind.
 pub(crate) struct Measured<W: Workload> {
@@ -32,7 +31,7 @@ pub(crate) struct Measured<W: Workload> {
     /// What looking used up of the processors meanwhile.
     pub spent: Option<ProfilerCpuTime>,
     /// What looking costs, if it was weighed.
-    pub weighed: Vec<OverheadPair>,
+    pub weighed: Vec<LookingPair>,
     /// Readings at the start of the clients and when the last had left, and what ended between.
     pub whole: (Reading, Reading),
     pub commits_in_whole: u64,

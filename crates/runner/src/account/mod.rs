@@ -10,7 +10,6 @@
 //! | `sampler.rs` | readings of machine, disk and processes |
 //! | `store_counters.rs` | growth of the store's own counters |
 //! | `disk_reserve.rs` | free disk space, and what a run leaves of it |
-//! | `overhead.rs` | throughput with the profiler and without it |
 //! | `measured.rs` | all that a run measured, before a result is made of it |
 //! | `per_commit.rs` | costs per commit, each with its source |
 //! | `fairness.rs` | how evenly clients were served |
@@ -25,7 +24,6 @@ pub(crate) mod fairness;
 pub(crate) mod live_counters;
 pub(crate) mod measured;
 pub(crate) mod measured_span;
-pub(crate) mod overhead;
 pub(crate) mod per_commit;
 pub(crate) mod range;
 pub(crate) mod response_bounds;

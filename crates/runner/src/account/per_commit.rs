@@ -5,7 +5,6 @@
 //! of the clients to the end of the drain, warm-up included: threads tell it when they end.
 
 use crate::account::measured::Measured;
-use crate::account::result::{CountBase, Counted, PerCommit};
 use crate::account::sampler::Sampler;
 use crate::account::store_counters::{StoreCounter, grown_of};
 use syncline_contract::{Meaning, StoreProcess, Workload};
@@ -13,6 +12,7 @@ use syncline_host::{
     BlockCounts, BlockDevice, SYNCS_SOURCE, SYSTEM_CALLS_REFUSAL, SYSTEM_CALLS_SOURCE, SyncCounts,
 };
 use syncline_profile::Metric;
+use syncline_record::{CountBase, Counted, PerCommit};
 
 /// The share of flushes that may be others' where flushes stand in for syncs.
 const OTHERS: f64 = 0.1;
@@ -46,7 +46,6 @@ pub(crate) fn per_commit<W: Workload>(
         None => syncs,
     };
     PerCommit {
-        base: base(measured),
         syncs: if syncs.value.is_some() {
             syncs
         } else {
@@ -81,7 +80,7 @@ pub(crate) fn per_commit<W: Workload>(
 }
 
 /// What the counts between the readings at the ends of the measured span are divided by.
-fn base<W: Workload>(measured: &Measured<W>) -> CountBase {
+pub(crate) fn count_base<W: Workload>(measured: &Measured<W>) -> CountBase {
     let (before, now) = &measured.span;
     let written = now.synced_writes.zip(before.synced_writes);
     let written = written.map_or(0, |(now, before)| now.saturating_sub(before));
@@ -95,7 +94,7 @@ fn base<W: Workload>(measured: &Measured<W>) -> CountBase {
 
 fn by_commits(count: f64, commits: f64, source: String) -> Counted {
     if commits > 0.0 {
-        Counted::known(count / commits, source)
+        Counted::by(Some(count / commits), source)
     } else {
         Counted::unknown("nothing was committed")
     }

@@ -10,7 +10,6 @@
 //! 4. Unknown is `None`, never zero.
 
 use crate::account::disk_reserve::DiskReserve;
-use crate::account::overhead::OverheadPair;
 use crate::account::saturation::Saturation;
 use crate::account::store_counters::StoreCounter;
 use crate::account::warning::Warning;
@@ -23,6 +22,9 @@ use syncline_host::{BlockDevice, Machine};
 use syncline_instrument::Nanos;
 use syncline_profile::Profile;
 use syncline_profiler::ProfilerCpuTime;
+use syncline_record::{
+    Arrivals, ClientTime, CountBase, Fairness, Interval, LookingPair, PerCommit,
+};
 
 /// What was fixed before the first transaction.
 #[derive(Clone, Debug, PartialEq)]
@@ -126,6 +128,8 @@ pub struct RunResult {
     pub transactions: Vec<TransactionResult>,
     /// A row per operation of the plan, if operations were timed.
     pub operations: Vec<OperationResult>,
+    /// What counts per commit were taken over.
+    pub count_base: CountBase,
     /// What a commit cost.
     pub per_commit: PerCommit,
     /// The figures that the workload is known by.
@@ -147,7 +151,7 @@ pub struct RunResult {
     /// What looking used up of the processors in that span; none unless it was metered.
     pub spent: Option<ProfilerCpuTime>,
     /// Slices of time with the meter and without it, before that span; empty unless the plan asks for it.
-    pub weighed: Vec<OverheadPair>,
+    pub weighed: Vec<LookingPair>,
     /// Commits that the rate is made of: acknowledged in the measured span, whenever their transactions
     /// started; of a run by count, those of its budget. Aborts apart.
     pub commits_in_span: u64,
@@ -230,35 +234,6 @@ pub struct Outcomes {
     pub committed_after_retry: u64,
 }
 
-/// The arrivals of an open loop that were due in the measured span: `offered` is the sum of `started`,
-/// `skipped` and `abandoned`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Arrivals {
-    /// Due.
-    pub offered: u64,
-    /// Started.
-    pub started: u64,
-    /// Started after they were due, since no client was free.
-    pub late: u64,
-    /// Not started, since they would have been later than the plan allows.
-    pub skipped: u64,
-    /// Due, but no client was free until the span ended.
-    pub abandoned: u64,
-}
-
-impl Arrivals {
-    /// With those of another group of clients.
-    pub(crate) fn plus(self, other: Arrivals) -> Arrivals {
-        Arrivals {
-            offered: self.offered + other.offered,
-            started: self.started + other.started,
-            late: self.late + other.late,
-            skipped: self.skipped + other.skipped,
-            abandoned: self.abandoned + other.abandoned,
-        }
-    }
-}
-
 /// A distribution of times in nanoseconds, to three digits.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Distribution {
@@ -305,143 +280,4 @@ pub struct OperationResult {
     pub pipelined: bool,
     /// From sending to the answer, whatever became of the transaction; none if never asked.
     pub service_ns: Option<Distribution>,
-}
-
-/// A figure that may not have been measured.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Counted {
-    /// The figure.
-    pub value: Option<f64>,
-    /// How it was measured and what it includes, or why it was not.
-    pub source: String,
-}
-
-impl Counted {
-    /// A measured figure; one that is no number is unknown.
-    pub fn known(value: f64, source: impl Into<String>) -> Counted {
-        let source = source.into();
-        let value = value.is_finite().then_some(value);
-        Counted { value, source }
-    }
-
-    /// A figure that was not measured, and why.
-    pub fn unknown(reason: impl Into<String>) -> Counted {
-        let source = reason.into();
-        Counted { value: None, source }
-    }
-}
-
-/// What the clients did with their time within the measured span; each is a part of the clients' time, 0 to
-/// 1.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct ClientTime {
-    /// In transactions, of whatever end.
-    pub in_transactions: f64,
-    /// Between transactions: until their worker ran, waiting for a turn on it, thinking, connecting. In an
-    /// open loop the time without an arrival is not in it.
-    pub between: f64,
-}
-
-/// What counts per commit were taken over: two readings, at the ends of the measured span.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct CountBase {
-    /// The time between the readings.
-    pub span_ns: Nanos,
-    /// Commits acknowledged between them, whenever their transactions started.
-    pub commits: u64,
-    /// Sync system calls and synchronous writes between them; none unless the calls were counted.
-    pub syncs: Option<u64>,
-}
-
-/// What a commit cost on average.
-#[derive(Clone, Debug, PartialEq)]
-pub struct PerCommit {
-    /// What counts between two readings were divided by.
-    pub base: CountBase,
-    /// Sync system calls of the store's process.
-    pub syncs: Counted,
-    /// Writes that are syncs themselves (`O_DSYNC`, `RWF_DSYNC`).
-    pub synced_writes: Counted,
-    /// Writes that the whole disk under the log completed.
-    pub device_writes: Counted,
-    /// Bytes of those.
-    pub device_bytes: Counted,
-    /// Flushes that the whole disk under the log completed.
-    pub flushes: Counted,
-    /// System calls of the store's process.
-    pub system_calls: Counted,
-    /// Processor time of the worker threads, nanoseconds.
-    pub client_cpu_ns: Counted,
-    /// Processor time of the store outside the worker threads, nanoseconds.
-    pub target_cpu_ns: Counted,
-    /// Page faults of the store's process.
-    pub page_faults: Counted,
-}
-
-/// One interval of the measured span.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Interval {
-    /// Its start, nanoseconds from the start of the measured span.
-    pub start_ns: Nanos,
-    /// Its end, likewise.
-    pub end_ns: Nanos,
-    /// Commits acknowledged in it.
-    pub committed: u64,
-    /// Transactions that the workload's own rule undid in it.
-    pub aborted: u64,
-    /// Transactions that gave way to others in it.
-    pub conflicted: u64,
-    /// Transactions that failed in it.
-    pub failed: u64,
-    /// Transactions of unknown outcome in it.
-    pub unfinished: u64,
-    /// Service times of the commits in it, within 2 %: half were at most this; none without commits.
-    pub service_p50_ns: Option<Nanos>,
-    /// 99 of 100, within 2 %.
-    pub service_p99_ns: Option<Nanos>,
-    /// The longest, within 2 %.
-    pub service_max_ns: Option<Nanos>,
-    /// Response times of the same commits, likewise; in a closed loop they are the service times.
-    pub response_p50_ns: Option<Nanos>,
-    /// 99 of 100, within 2 %.
-    pub response_p99_ns: Option<Nanos>,
-    /// The longest, within 2 %.
-    pub response_max_ns: Option<Nanos>,
-    /// What the machine did meanwhile.
-    pub machine: MachineInterval,
-}
-
-/// What the machine did in an interval.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct MachineInterval {
-    /// Share of all processors' time that the hypervisor gave to others, 0 to 1.
-    pub steal: Option<f64>,
-    /// Share of the time in which some task waited for a processor, 0 to 1.
-    pub pressure_cpu: Option<f64>,
-    /// Share of the time in which some task waited for I/O, 0 to 1.
-    pub pressure_io: Option<f64>,
-    /// Processors' worth of time used by processes that are neither this one nor the store's.
-    pub foreign_cpus: Option<f64>,
-    /// Share of all processors' time that was used by anyone, 0 to 1.
-    pub busy: Option<f64>,
-    /// Mean number of requests that the disk under the log had in flight.
-    pub queue_length: Option<f64>,
-    /// Share of the time in which that disk had any request in flight, 0 to 1.
-    pub device_busy: Option<f64>,
-    /// Page faults of the store's process.
-    pub page_faults: Option<u64>,
-}
-
-/// How evenly clients were served: commits of a client in the measured span.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Fairness {
-    /// The least of any client.
-    pub least: u64,
-    /// The median of the clients.
-    pub median: u64,
-    /// The most of any client.
-    pub most: u64,
-    /// Clients, by number, that committed less than a tenth of an even share, which is the mean or the median
-    /// of all, whichever is more; none if clients committed too little to tell.
-    pub starved: Vec<usize>,
 }

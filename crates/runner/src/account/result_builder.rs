@@ -3,10 +3,10 @@
 use crate::account::fairness::fairness;
 use crate::account::measured::{Measured, StopCause};
 use crate::account::measured_span::{self, Counts, SpanEnd};
-use crate::account::per_commit::{per_commit, workers_cpu_ns};
+use crate::account::per_commit::{count_base, per_commit, workers_cpu_ns};
 use crate::account::response_bounds;
 use crate::account::result::{
-    ClientTime, OperationResult, Outcomes, RunHead, RunResult, StopReason, TransactionResult,
+    OperationResult, Outcomes, RunHead, RunResult, StopReason, TransactionResult,
 };
 use crate::account::sampler::Sampler;
 use crate::account::saturation::{SaturationFigures, all_syncs, saturation};
@@ -17,6 +17,7 @@ use crate::account::worker_stats::{TypeStats, WorkerStats, add, distribution};
 use hdrhistogram::Histogram;
 use syncline_contract::{Check, Failure, OwnFigure, StoreProcess, Workload};
 use syncline_instrument::{Nanos, clock};
+use syncline_record::ClientTime;
 
 /// What was asked of the store before and after.
 pub(crate) struct Around {
@@ -59,6 +60,7 @@ pub(crate) fn assemble<W: Workload>(
         } else {
             Vec::new()
         },
+        count_base: count_base(&measured),
         per_commit: per_commit(&measured, sampler, &around.counters),
         figures: own_figures(workload, &rated, seconds, head.client.clients),
         internals: std::mem::take(&mut measured.internals),

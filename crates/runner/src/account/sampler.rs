@@ -1,12 +1,24 @@
 //! Readings of machine, disk and processes, and what lies between two of them.
 
-use crate::account::result::MachineInterval;
 use std::path::Path;
 use syncline_contract::StoreProcess;
 use syncline_host::{
     BlockCounts, BlockDevice, Pressure, Process, ProcessUsage, SyncCounter, SyncCounts, SystemTimes,
 };
 use syncline_instrument::{Nanos, clock};
+
+/// What the machine did in an interval, as the record's interval has it.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct MachineInterval {
+    pub steal: Option<f64>,
+    pub pressure_cpu: Option<f64>,
+    pub pressure_io: Option<f64>,
+    pub foreign_cpus: Option<f64>,
+    pub busy: Option<f64>,
+    pub queue_length: Option<f64>,
+    pub device_busy: Option<f64>,
+    pub page_faults: Option<u64>,
+}
 
 /// The meters of a run.
 pub(crate) struct Sampler {

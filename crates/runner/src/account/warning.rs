@@ -23,7 +23,7 @@ pub enum Warning {
     /// Some clients were hardly served.
     StarvedClients {
         /// Which, by number.
-        clients: Vec<usize>,
+        clients: Vec<u64>,
         /// Of how many.
         of: usize,
     },
@@ -298,9 +298,9 @@ fn have<N: Copy + Display + From<u8> + PartialEq>(count: N, noun: &str) -> Strin
 }
 
 /// The first few numbers of a list, and how many more there are.
-fn numbers(list: &[usize]) -> String {
+fn numbers(list: &[u64]) -> String {
     const SHOWN: usize = 8;
-    let shown: Vec<String> = list.iter().take(SHOWN).map(usize::to_string).collect();
+    let shown: Vec<String> = list.iter().take(SHOWN).map(u64::to_string).collect();
     let more = list.len().saturating_sub(SHOWN);
     match more {
         0 => shown.join(", "),

@@ -1,11 +1,12 @@
 //! When a result deserves a warning.
 
 use crate::account::range::Range;
-use crate::account::result::{Interval, RunResult};
+use crate::account::result::RunResult;
 use crate::account::warning::Warning;
 use std::time::Duration;
 use syncline_contract::ClientModel;
 use syncline_instrument::clock;
+use syncline_record::Interval;
 
 /// Stolen time that is felt in percentiles.
 const STEAL: f64 = 0.01;
@@ -87,12 +88,12 @@ fn mean(intervals: &[Interval], pick: impl Fn(&Interval) -> Option<f64>) -> Opti
 }
 
 fn steal(intervals: &[Interval]) -> Option<Warning> {
-    let share = mean(intervals, |interval| interval.machine.steal)?;
+    let share = mean(intervals, |interval| interval.steal)?;
     (share >= STEAL).then_some(Warning::Steal { share })
 }
 
 fn foreign_load(intervals: &[Interval]) -> Option<Warning> {
-    let cpus = mean(intervals, |interval| interval.machine.foreign_cpus)?;
+    let cpus = mean(intervals, |interval| interval.foreign_cpus)?;
     (cpus >= FOREIGN_CPUS).then_some(Warning::ForeignLoad { cpus })
 }
 
@@ -160,11 +161,12 @@ fn overload(result: &RunResult) -> Option<Warning> {
 #[cfg(test)]
 mod tests {
     use super::{drift, foreign_load, steal};
-    use crate::account::result::{Interval, MachineInterval};
     use crate::account::warning::Warning;
+    use syncline_record::Interval;
 
     fn intervals(commits: &[u64]) -> Vec<Interval> {
         let interval = |(number, committed): (usize, &u64)| Interval {
+            repetition: 1,
             start_ns: number as u64 * 1_000_000_000,
             end_ns: (number as u64 + 1) * 1_000_000_000,
             committed: *committed,
@@ -178,7 +180,14 @@ mod tests {
             response_p50_ns: None,
             response_p99_ns: None,
             response_max_ns: None,
-            machine: MachineInterval::default(),
+            steal: None,
+            foreign_cpus: None,
+            busy: None,
+            pressure_cpu: None,
+            pressure_io: None,
+            queue_length: None,
+            device_busy: None,
+            page_faults: None,
         };
         commits.iter().enumerate().map(interval).collect()
     }
@@ -198,8 +207,8 @@ mod tests {
     fn load_of_others_is_warned_of_only_where_it_was_measured() {
         let mut some = intervals(&[1, 1]);
         assert_eq!((steal(&some), foreign_load(&some)), (None, None));
-        some[0].machine.steal = Some(0.1);
-        some[1].machine.foreign_cpus = Some(0.5);
+        some[0].steal = Some(0.1);
+        some[1].foreign_cpus = Some(0.5);
         assert_eq!(steal(&some), Some(Warning::Steal { share: 0.1 }));
         assert_eq!(foreign_load(&some), Some(Warning::ForeignLoad { cpus: 0.5 }));
     }

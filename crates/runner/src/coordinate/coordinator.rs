@@ -3,7 +3,6 @@
 use crate::account::live_counters::{LiveCounters, LiveTotals, OutcomeKind};
 use crate::account::measured::{Measured, StopCause};
 use crate::account::measured_span::{self, PhaseTimes, SpanEnd};
-use crate::account::result::Arrivals;
 use crate::account::sampler::{Reading, Sampler};
 use crate::account::worker_report::Clients;
 use crate::account::worker_report::WorkerReport;
@@ -22,6 +21,7 @@ use std::sync::atomic::AtomicBool;
 use std::thread::ScopedJoinHandle;
 use syncline_contract::{Failure, Target, Workload};
 use syncline_instrument::Nanos;
+use syncline_record::Arrivals;
 
 /// The parts of a run that are there before its workers.
 pub(crate) struct Coordinator<'r, T, W> {

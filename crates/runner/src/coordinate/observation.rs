@@ -14,6 +14,7 @@ use std::time::Duration;
 use syncline_contract::{LogLocation, Meaning, StoreObservation, Target, TargetResult};
 use syncline_host::{BlockDevice, Machine};
 use syncline_instrument::{Nanos, clock};
+use syncline_record::ObservedInterval;
 
 /// How often it is looked whether somebody asks to stop.
 const POLL_INTERVAL: Duration = Duration::from_millis(20);
@@ -25,21 +26,6 @@ pub struct ObservePlan {
     pub span: Duration,
     /// Between two looks.
     pub every: Duration,
-}
-
-/// What happened between two looks.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct ObservedInterval {
-    /// Its start, nanoseconds from the first look.
-    pub start_ns: Nanos,
-    /// Its end, likewise.
-    pub end_ns: Nanos,
-    /// Commits, those of the looks taken off; none if not known.
-    pub commits: Option<u64>,
-    /// Syncs of the log.
-    pub log_syncs: Option<u64>,
-    /// Bytes added to the log.
-    pub log_bytes: Option<u64>,
 }
 
 /// What was seen.

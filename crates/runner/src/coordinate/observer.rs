@@ -1,6 +1,7 @@
 //! What a run tells while it runs, for progress bars and for records that grow as intervals end.
 
-use crate::account::result::{Interval, RunHead, RunResult};
+use crate::account::result::{RunHead, RunResult};
+use syncline_record::Interval;
 
 /// An event of a run, in the order of the phases.
 #[derive(Clone, Copy, Debug)]

@@ -8,7 +8,6 @@
 //! and putting it away, lies between rounds and in no slice.
 
 use crate::account::live_counters::{LiveCounters, committed};
-use crate::account::overhead::OverheadPair;
 use crate::coordinate::coordinator::Coordinator;
 use crate::coordinate::phases::{METER_STEP_NS, POLL_NS};
 use crate::drive::control::Control;
@@ -16,6 +15,7 @@ use std::time::Duration;
 use syncline_contract::{Target, Workload};
 use syncline_instrument::{Nanos, clock};
 use syncline_profiler::Profiler;
+use syncline_record::LookingPair;
 
 /// Rounds of four slices.
 const ROUNDS: u32 = 4;
@@ -71,7 +71,7 @@ impl<T: Target, W: Workload> Coordinator<'_, T, W> {
         scale: OverheadTiming,
         until: Nanos,
         meter: &mut Option<Profiler>,
-    ) -> Vec<OverheadPair> {
+    ) -> Vec<LookingPair> {
         let mut pairs = Vec::new();
         for _ in 0..ROUNDS {
             if clock::now() + scale.round_ns() > until {
@@ -93,7 +93,7 @@ impl<T: Target, W: Workload> Coordinator<'_, T, W> {
         live: &[LiveCounters],
         slice_ns: Nanos,
         mut meter: Profiler,
-    ) -> Option<[OverheadPair; 2]> {
+    ) -> Option<[LookingPair; 2]> {
         let commits = || committed(live);
         let without = || self.slice(control, live, slice_ns, &mut |_| {});
         let first = without()?;
@@ -108,7 +108,7 @@ impl<T: Target, W: Workload> Coordinator<'_, T, W> {
         let metered = [with(slice_ns)?, with(0)?];
         meter.stop(&commits);
         let unmetered = [first, without()?];
-        Some([0, 1].map(|pair| OverheadPair {
+        Some([0, 1].map(|pair| LookingPair {
             metered_per_s: metered[pair],
             unmetered_per_s: unmetered[pair],
         }))

@@ -6,8 +6,6 @@
 
 use crate::account::live_counters::{LiveCounters, LiveTotals, OutcomeKind, committed};
 use crate::account::measured_span::PhaseTimes;
-use crate::account::overhead::OverheadPair;
-use crate::account::result::Interval;
 use crate::account::sampler::Reading;
 use crate::coordinate::coordinator::Coordinator;
 use crate::coordinate::observer::Event;
@@ -22,6 +20,7 @@ use syncline_host::Process;
 use syncline_instrument::{Nanos, clock};
 use syncline_profile::Profile;
 use syncline_profiler::{Profiler, ProfilerCpuTime, Subject};
+use syncline_record::{Interval, LookingPair};
 
 /// What a meter does on its way may take it so long, while the kernel waits for its processors: not when the
 /// clients are about to leave, whose threads take their counts along.
@@ -55,7 +54,7 @@ pub(crate) struct RunPhases {
     /// Processor time of the coordinating thread.
     pub coordinator_cpu_ns: Nanos,
     /// What looking costs, if it was to be weighed.
-    pub weighed: Vec<OverheadPair>,
+    pub weighed: Vec<LookingPair>,
 }
 
 /// The measured span: readings at its two ends, and what was acknowledged between them.
@@ -89,7 +88,10 @@ impl RunPhases {
         let count = |how| now.tally.count(how) - last.tally.count(how);
         let service_ns = |share| now.tally.service_ns(&last.tally, share);
         let response_ns = |share| now.tally.response_ns(&last.tally, share);
+        let machine = coordinator.sampler.between(&last.reading, &now.reading);
+        let finite = |value: Option<f64>| value.filter(|value| value.is_finite());
         let interval = Interval {
+            repetition: 1,
             start_ns: last.reading.at.saturating_sub(measure),
             end_ns: now.reading.at.min(self.times.deadline).saturating_sub(measure),
             committed: count(OutcomeKind::Committed),
@@ -103,7 +105,14 @@ impl RunPhases {
             response_p50_ns: response_ns(0.5),
             response_p99_ns: response_ns(0.99),
             response_max_ns: response_ns(1.0),
-            machine: coordinator.sampler.between(&last.reading, &now.reading),
+            steal: finite(machine.steal),
+            foreign_cpus: finite(machine.foreign_cpus),
+            busy: finite(machine.busy),
+            pressure_cpu: finite(machine.pressure_cpu),
+            pressure_io: finite(machine.pressure_io),
+            queue_length: finite(machine.queue_length),
+            device_busy: finite(machine.device_busy),
+            page_faults: machine.page_faults,
         };
         coordinator.observer.event(Event::Interval(&interval));
         self.intervals.push(interval);

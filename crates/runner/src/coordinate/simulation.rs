@@ -11,9 +11,7 @@
 use crate::account::live_counters::{LiveCounters, LiveTotals, OutcomeKind};
 use crate::account::measured::{Measured, StopCause};
 use crate::account::measured_span::PhaseTimes;
-use crate::account::result::{
-    Arrivals, ClientFacts, RunHead, RunResult, TargetFacts, WorkloadFacts,
-};
+use crate::account::result::{ClientFacts, RunHead, RunResult, TargetFacts, WorkloadFacts};
 use crate::account::result_builder::{Around, assemble};
 use crate::account::sampler::Sampler;
 use crate::account::worker_report::{FinishedClient, WorkerReport};
@@ -40,6 +38,7 @@ use syncline_contract::{
 };
 use syncline_host::Machine;
 use syncline_instrument::{Nanos, Ticker, clock};
+use syncline_record::Arrivals;
 
 /// When the clients of every run start.
 pub(crate) const BEGIN: Nanos = 7 * clock::SECOND;

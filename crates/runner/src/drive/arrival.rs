@@ -13,9 +13,9 @@
 //! was taken and not started is given back.
 
 use crate::account::measured_span::PhaseTimes;
-use crate::account::result::Arrivals;
 use crate::plan::Arrival;
 use syncline_instrument::{Nanos, clock};
+use syncline_record::Arrivals;
 
 /// The distance between arrivals.
 #[derive(Clone, Copy, Debug)]

@@ -42,7 +42,7 @@ pub(super) fn cost_of(
         REMOVED.clone_into(&mut by_store.source);
     }
     let beside = CostContext {
-        commits: run.per_commit.base.commits,
+        commits: run.count_base.commits,
         by_store,
         clients: run.head.client.clients as u64,
         per_commit,

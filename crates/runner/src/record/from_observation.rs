@@ -1,12 +1,12 @@
 //! From what was observed of a store to the record of an observation.
 
 use super::from_run::{counter_figures, finite, machine_from};
-use crate::{self as runner, Observation};
+use crate::Observation;
 use syncline_contract::{self as contract, LogLocation, Meaning, StoreObservation};
 use syncline_host::BlockDevice;
 use syncline_record::{
     Counted, Device, DroppedSyncs, Identity, Machine, ObservationBody, ObservationRecord,
-    ObservedInterval, ObservedStore, REMOVED, Setting, SyncLine,
+    ObservedStore, REMOVED, Setting, SyncLine,
 };
 
 /// What the record of an observation needs and the runner does not know.
@@ -75,7 +75,7 @@ pub fn from_observation(seen: &Observation, given: &ObservationInputs) -> Observ
                 None => counter_figures(&seen.counters),
                 Some(_) => Vec::new(),
             },
-            intervals: seen.intervals.iter().map(interval).collect(),
+            intervals: seen.intervals.clone(),
             sync_line: SyncLine {
                 directory: match &given.alias {
                     None => given.sync_line.directory.clone(),
@@ -181,15 +181,5 @@ fn device(place: &Result<BlockDevice, String>, given: &ObservationInputs) -> Dev
         model: place.as_ref().ok().and_then(|place| place.model.clone()),
         queue_length: None,
         reason: withheld(place.as_ref().err().cloned(), given),
-    }
-}
-
-fn interval(one: &runner::ObservedInterval) -> ObservedInterval {
-    ObservedInterval {
-        start_ns: one.start_ns,
-        end_ns: one.end_ns,
-        commits: one.commits,
-        log_syncs: one.log_syncs,
-        log_bytes: one.log_bytes,
     }
 }

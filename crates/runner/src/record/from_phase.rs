@@ -5,8 +5,7 @@ use crate as runner;
 use std::collections::BTreeMap;
 use syncline_contract::{Cause, FailureKind};
 use syncline_record::{
-    ClientTime, CountBase, Fairness, Latency, OperationFigures, Outcomes, Repetition, Saturation,
-    TransactionFigures,
+    Latency, OperationFigures, Outcomes, Repetition, Saturation, TransactionFigures,
 };
 
 pub(super) fn outcomes(found: &runner::Outcomes) -> Outcomes {
@@ -42,15 +41,8 @@ pub(super) fn repetition(run: &runner::RunResult) -> Repetition {
         to_last_end_ns: Some(run.to_last_end_ns),
         commits_in_span: Some(run.commits_in_span),
         commits_late: Some(run.commits_late),
-        client_time: Some(ClientTime {
-            in_transactions: run.client_time.in_transactions,
-            between: run.client_time.between,
-        }),
-        counted: Some(CountBase {
-            span_ns: run.per_commit.base.span_ns,
-            commits: run.per_commit.base.commits,
-            syncs: run.per_commit.base.syncs,
-        }),
+        client_time: Some(run.client_time),
+        counted: Some(run.count_base),
         outcomes: outcomes(&run.outcomes),
         throughput_per_s: run.throughput_per_s,
         transactions: transactions(run),
@@ -117,14 +109,5 @@ pub(super) fn saturation(found: &runner::Saturation) -> Saturation {
             .iter()
             .map(|threshold| (threshold.figure.to_owned(), threshold.at_least))
             .collect(),
-    }
-}
-
-pub(super) fn fairness(found: &runner::Fairness) -> Fairness {
-    Fairness {
-        least: found.least,
-        median: found.median,
-        most: found.most,
-        starved: found.starved.iter().map(|client| *client as u64).collect(),
     }
 }

@@ -7,14 +7,14 @@
 use super::commit_path::commit_path;
 use super::cost::cost_of;
 use super::from_head::{device, measured_machine, plan, target, workload};
-use super::from_phase::{fairness, operation, outcomes, repetition, saturation, transactions};
+use super::from_phase::{operation, outcomes, repetition, saturation, transactions};
 use super::licence::licence_notice;
 use crate::{self as runner, StopReason};
 use syncline_contract::{CheckOutcome, FailureKind};
 use syncline_profile::{Map, Profile};
 use syncline_record::{
     Arrivals, Check, Client, Counted, CounterFigures, DroppedSyncs, Identity, InternalFigures,
-    Interval, Machine, Outcomes, OwnFigure, PerCommit, REMOVED, Range, RunEnd, RunHead, RunRecord,
+    Interval, Machine, Outcomes, OwnFigure, PerCommit, REMOVED, RunEnd, RunHead, RunRecord,
     SyncLine, Warning, WorkersTried, note_findings, stats, violations,
 };
 
@@ -62,31 +62,8 @@ pub fn head_from_run(head: &runner::RunHead, given: &RunInputs) -> RunHead {
 }
 
 /// One interval of a repetition, counted from 1.
-pub fn interval_from_run(interval: &runner::Interval, repetition: u64) -> Interval {
-    Interval {
-        repetition,
-        start_ns: interval.start_ns,
-        end_ns: interval.end_ns,
-        committed: interval.committed,
-        aborted: interval.aborted,
-        conflicted: interval.conflicted,
-        failed: interval.failed,
-        unfinished: interval.unfinished,
-        service_p50_ns: interval.service_p50_ns,
-        service_p99_ns: interval.service_p99_ns,
-        service_max_ns: interval.service_max_ns,
-        response_p50_ns: interval.response_p50_ns,
-        response_p99_ns: interval.response_p99_ns,
-        response_max_ns: interval.response_max_ns,
-        steal: finite(interval.machine.steal),
-        foreign_cpus: finite(interval.machine.foreign_cpus),
-        busy: finite(interval.machine.busy),
-        pressure_cpu: finite(interval.machine.pressure_cpu),
-        pressure_io: finite(interval.machine.pressure_io),
-        queue_length: finite(interval.machine.queue_length),
-        device_busy: finite(interval.machine.device_busy),
-        page_faults: interval.machine.page_faults,
-    }
+pub fn interval_from_run(interval: &Interval, repetition: u64) -> Interval {
+    Interval { repetition, ..interval.clone() }
 }
 
 /// The record of the repetitions of one setting; at least one.
@@ -163,10 +140,7 @@ fn end_of(
         commits_late: Some(runs.iter().map(|run| run.commits_late).sum()),
         outcomes: summed,
         throughput_per_s: stats::median(&rates).unwrap_or(0.0),
-        throughput_range: (runs.len() > 1)
-            .then(|| stats::range(&rates))
-            .flatten()
-            .map(|range| Range { least: range.least, most: range.most }),
+        throughput_range: (runs.len() > 1).then(|| stats::range(&rates)).flatten(),
         repetitions: runs.iter().map(repetition).collect(),
         arrivals: arrivals(runs),
         transactions: transactions(middle),
@@ -195,7 +169,7 @@ fn end_of(
         }),
         saturation: Some(saturation(&middle.saturation)),
         device: device(&middle.head, intervals),
-        fairness: Some(fairness(&middle.fairness)),
+        fairness: Some(middle.fairness.clone()),
         cost,
         reconnects: runs.iter().map(|run| run.reconnects).sum(),
         checks: checks(runs),
@@ -252,17 +226,7 @@ fn middle_of(runs: &[runner::RunResult]) -> usize {
 }
 
 fn arrivals(runs: &[runner::RunResult]) -> Option<Arrivals> {
-    runs.iter().filter_map(|run| run.arrivals).fold(None, |sum, one| {
-        let sum =
-            sum.unwrap_or(Arrivals { offered: 0, started: 0, late: 0, skipped: 0, abandoned: 0 });
-        Some(Arrivals {
-            offered: sum.offered + one.offered,
-            started: sum.started + one.started,
-            late: sum.late + one.late,
-            skipped: sum.skipped + one.skipped,
-            abandoned: sum.abandoned + one.abandoned,
-        })
-    })
+    runs.iter().filter_map(|run| run.arrivals).reduce(Arrivals::plus)
 }
 
 /// Each figure of the workload once: the median of those repetitions that know it.
@@ -305,7 +269,7 @@ pub(super) fn counter_figures(counters: &[runner::StoreCounter]) -> Vec<CounterF
 
 fn internals(run: &runner::RunResult) -> Option<Vec<InternalFigures>> {
     // Counted between the readings at the ends of the span, as syncs are.
-    let seconds = run.per_commit.base.span_ns.max(1) as f64 / 1e9;
+    let seconds = run.count_base.span_ns.max(1) as f64 / 1e9;
     let parts = run.internals.iter().map(|part| InternalFigures {
         name: part.name.to_owned(),
         count: part.count(),
@@ -322,7 +286,7 @@ fn internals(run: &runner::RunResult) -> Option<Vec<InternalFigures>> {
 }
 
 pub(super) fn per_commit(runs: &[runner::RunResult]) -> PerCommit {
-    let of = |pick: fn(&runner::PerCommit) -> &runner::Counted| median_count(runs, pick);
+    let of = |pick: fn(&PerCommit) -> &Counted| median_count(runs, pick);
     PerCommit {
         syncs: of(|per| &per.syncs),
         synced_writes: of(|per| &per.synced_writes),
@@ -337,10 +301,7 @@ pub(super) fn per_commit(runs: &[runner::RunResult]) -> PerCommit {
 }
 
 /// The median over the repetitions that counted; the first reason if none did.
-fn median_count(
-    runs: &[runner::RunResult],
-    pick: fn(&runner::PerCommit) -> &runner::Counted,
-) -> Counted {
+fn median_count(runs: &[runner::RunResult], pick: fn(&PerCommit) -> &Counted) -> Counted {
     let counts: Vec<_> = runs.iter().map(|run| pick(&run.per_commit)).collect();
     let values: Vec<f64> = counts.iter().filter_map(|count| count.value).collect();
     let known = counts.iter().find(|count| count.value.is_some()).or(counts.first());

@@ -8,7 +8,7 @@ use syncline_record::{LookingCost, LookingPair, LookingRatio};
 /// Of the repetition that is shown what its meter used up, and all pairs.
 pub(super) fn measure_overhead(shown: &RunResult, runs: &[RunResult]) -> Option<LookingCost> {
     let spent = shown.spent?;
-    let pairs: Vec<LookingPair> = runs.iter().flat_map(pairs).collect();
+    let pairs: Vec<LookingPair> = runs.iter().flat_map(|run| &run.weighed).copied().collect();
     let window_ns = shown.profile.as_ref().map_or(0, Profile::window_ns);
     Some(LookingCost {
         threads_ns: spent.threads_ns,
@@ -32,13 +32,6 @@ fn share(spent: &ProfilerCpuTime, window_ns: u64, cores: usize) -> Option<f64> {
     });
     let threads = spent.threads_ns as f64 / window_ns as f64;
     Some((programs + threads) / cores as f64)
-}
-
-fn pairs(run: &RunResult) -> impl Iterator<Item = LookingPair> {
-    run.weighed.iter().map(|pair| LookingPair {
-        metered_per_s: pair.metered_per_s,
-        unmetered_per_s: pair.unmetered_per_s,
-    })
 }
 
 fn ratio(ratios: impl Iterator<Item = f64>) -> Option<LookingRatio> {
