@@ -5,13 +5,17 @@
 //! below. With one sync outstanding, flushes per sync can be compared with syncs; under concurrency
 //! the kernel merges flushes and only "not more than syncs" could be expected.
 
-use crate::{Counted, FlushCounts};
+use crate::FlushCounts;
 use std::path::{Path, PathBuf};
 use syncline_host::BlockCounts;
 use syncline_instrument::Nanos;
+use syncline_record::Counted;
 
 /// The most writes or flushes of others a sync, by their idle rate, beside which ours are still told.
 const OTHERS_MAX: f64 = 0.25;
+
+/// The source of what was counted, in records.
+const COUNTED_BY: &str = "the disk's counters, idle rate subtracted";
 
 /// The counters at one moment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -115,7 +119,7 @@ impl DiskCounterReader {
     /// Divides what was spent by the syncs, the idle rate subtracted.
     pub(crate) fn per_sync(&self, spent: CounterDelta, syncs: u64) -> PerSync {
         let unknown = |reason: &str| {
-            let counted = Counted::Unknown(reason.to_owned());
+            let counted = Counted::unknown(reason);
             PerSync { writes: counted.clone(), written_bytes: counted.clone(), flushes: counted }
         };
         if let Err(reason) = &self.disk {
@@ -130,7 +134,7 @@ impl DiskCounterReader {
         let seconds = spent.elapsed_ns as f64 / 1e9;
         let rest = |count: u64, idle_per_s: f64| {
             let own = (count as f64 - idle_per_s * seconds).max(0.0);
-            Counted::PerSync(own / syncs as f64)
+            Counted::by(Some(own / syncs as f64), COUNTED_BY)
         };
         // What others did when we were idle they need not do again: where that would be much of a sync,
         // nothing can be said of ours.
@@ -143,7 +147,7 @@ impl DiskCounterReader {
             writes: rest(counters.writes, idle.writes),
             written_bytes: rest(counters.written_bytes, idle.written_bytes),
             flushes: counters.flushes.map_or_else(
-                || Counted::Unknown(before_5_5.to_owned()),
+                || Counted::unknown(before_5_5),
                 |flushes| rest(flushes, idle.flushes),
             ),
         }
@@ -190,7 +194,7 @@ impl Counters {
 #[cfg(test)]
 mod tests {
     use super::{CounterDelta, Counters, DiskCounterReader};
-    use crate::{Counted, FlushCounts};
+    use crate::FlushCounts;
     use std::fs;
 
     const STAT: &str = "47992 7325 3479498 11374 26084 19549 2669256 5734 0 5776 17666 8186 62 700304 434 3724 123";
@@ -221,9 +225,9 @@ mod tests {
         watch.set_idle(spent(50, 50 * 4096, Some(73), 1_000_000_000));
         let per_sync =
             watch.per_sync(spent(2_100, 2_100 * 4096, Some(2_146), 2_000_000_000), 1_000);
-        assert_eq!(per_sync.writes, Counted::PerSync(2.0));
-        assert_eq!(per_sync.written_bytes, Counted::PerSync(8192.0));
-        assert_eq!(per_sync.flushes, Counted::PerSync(2.0));
+        assert_eq!(per_sync.writes.value, Some(2.0));
+        assert_eq!(per_sync.written_bytes.value, Some(8192.0));
+        assert_eq!(per_sync.flushes.value, Some(2.0));
         assert!(matches!(
             watch.summary(),
             FlushCounts::Counting { idle_flushes_per_s, .. } if (idle_flushes_per_s - 73.0).abs() < 1e-9
@@ -236,10 +240,7 @@ mod tests {
         watch.set_idle(spent(2_000, 2_000 * 4096, Some(2_000), 1_000_000_000));
         let busy = watch.per_sync(spent(450, 450 * 4096, Some(450), 300_000_000), 470);
         for counted in [busy.flushes, busy.writes, busy.written_bytes] {
-            assert!(
-                matches!(&counted, Counted::Unknown(reason) if reason.contains("others")),
-                "{counted:?}"
-            );
+            assert!(counted.value.is_none() && counted.source.contains("others"), "{counted:?}");
         }
     }
 
@@ -252,11 +253,9 @@ mod tests {
         for (watch, words) in [(several, "2 disks"), (absent, "cannot be read"), (none, "no disk")]
         {
             assert_eq!(watch.read(), None);
-            let Counted::Unknown(reason) = watch.per_sync(CounterDelta::default(), 10).flushes
-            else {
-                panic!("{words} counted")
-            };
-            assert!(reason.contains(words), "{reason}");
+            let counted = watch.per_sync(CounterDelta::default(), 10).flushes;
+            assert_eq!(counted.value, None, "{words} counted");
+            assert!(counted.source.contains(words), "{}", counted.source);
             assert!(matches!(watch.summary(), FlushCounts::Unknown(_)));
         }
     }
@@ -266,10 +265,9 @@ mod tests {
         let (_root, mut watch) = watch(STAT);
         watch.set_idle(spent(0, 0, None, 1_000));
         let per_sync = watch.per_sync(spent(10, 40_960, None, 1_000), 10);
-        assert_eq!(per_sync.writes, Counted::PerSync(1.0));
-        assert!(
-            matches!(per_sync.flushes, Counted::Unknown(reason) if reason.contains("Linux 5.5"))
-        );
+        assert_eq!(per_sync.writes.value, Some(1.0));
+        assert_eq!(per_sync.flushes.value, None);
+        assert!(per_sync.flushes.source.contains("Linux 5.5"));
     }
 
     #[test]

@@ -1,8 +1,8 @@
 //! The machine around the disk: a virtual machine, a container, or neither that shows.
 
 use super::tree::{Tree, fact, said_by};
-use crate::Fact;
 use std::path::Path;
+use syncline_record::Fact;
 
 /// What surrounds us.
 #[derive(Clone, Debug, Default)]

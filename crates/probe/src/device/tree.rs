@@ -1,8 +1,8 @@
 //! Small text files under a root, as `proc` and `sys` offer them.
 
-use crate::Fact;
 use std::fs;
 use std::path::{Path, PathBuf};
+use syncline_record::Fact;
 
 /// A file tree; paths are relative to its root.
 #[derive(Clone, Debug)]
@@ -56,8 +56,8 @@ impl Tree {
 }
 
 /// A fact with who says it.
-pub(crate) fn fact(name: &'static str, value: Option<String>, said_by: impl Into<String>) -> Fact {
-    Fact { name, value, said_by: said_by.into(), private: false }
+pub(crate) fn fact(name: &str, value: Option<String>, said_by: impl Into<String>) -> Fact {
+    Fact { name: name.to_owned(), value, said_by: said_by.into(), private: false }
 }
 
 /// The file's name as a reader would type it.
