@@ -30,7 +30,7 @@ pub(crate) trait TargetRegistry: Sync {
         // Ctrl-C must work at once while a server does not answer.
         interrupt::stop_flag();
         let target = self.open(url)?;
-        syncline_runner::ask(target.preflight())?;
+        syncline_runner::block_on(target.preflight())?;
         if let LogLocation::Directory(directory) = target.log_location() {
             recording_mount::refuse_recording_mount(&directory)?;
         }

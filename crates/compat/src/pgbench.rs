@@ -335,9 +335,9 @@ pub(super) fn plan(
         seed: seed(args.random_seed.as_deref())?,
         reuse,
         connects_each: args.connect,
-        goes_on_after_errors: args.continue_on_error,
+        continue_on_error: args.continue_on_error,
         operations: args.report_per_command,
-        meter: args.meter.options(),
+        profiler: args.meter.options(),
         interval: seconds(args.progress.unwrap_or(1)),
         ..RunPlan::default()
     })

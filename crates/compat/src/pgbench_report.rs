@@ -10,7 +10,7 @@ use super::pgbench_watch::Watch;
 use crate::pgbench_args::PgbenchArgs;
 use std::fmt::Write;
 use syncline_contract::Protocol;
-use syncline_runner::{Cause, Distribution, Outcomes, RunResult, TransactionResult};
+use syncline_runner::{Cause, Distribution, OutcomeCounts, RunResult, TransactionResult};
 use syncline_workloads::script::BUILTINS;
 
 /// The summary.
@@ -103,7 +103,7 @@ fn head(args: &PgbenchArgs, result: &RunResult, protocol: Protocol, text: &mut S
 }
 
 /// The failures, by cause if requested, and the retries.
-fn counts(args: &PgbenchArgs, outcomes: &Outcomes, prefix: &str, text: &mut String) {
+fn counts(args: &PgbenchArgs, outcomes: &OutcomeCounts, prefix: &str, text: &mut String) {
     let conflicts: u64 = outcomes.conflicted.iter().sum();
     let failed = conflicts + outcomes.failed_all();
     let all = outcomes.committed + failed;
@@ -245,7 +245,7 @@ fn statements(
 #[cfg(test)]
 mod tests {
     use super::pooled;
-    use syncline_runner::{Distribution, Outcomes, TransactionResult};
+    use syncline_runner::{Distribution, OutcomeCounts, TransactionResult};
 
     fn of(times: &[f64]) -> TransactionResult {
         let count = times.len() as f64;
@@ -264,7 +264,7 @@ mod tests {
         TransactionResult {
             name: "a".to_owned(),
             always_writes: true,
-            outcomes: Outcomes::default(),
+            outcomes: OutcomeCounts::default(),
             service_ns: None,
             response_ns: Some(response),
         }

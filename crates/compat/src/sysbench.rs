@@ -308,9 +308,9 @@ pub(super) fn plan(flags: &Flags, oltp: &Oltp, reuse: bool) -> RunPlan {
             seed => seed,
         },
         reuse,
-        spends_rows: true,
+        consume_rows: true,
         interval: seconds(flags.report_interval_s.max(1)),
-        meter: flags.meter.options(),
+        profiler: flags.meter.options(),
         ..RunPlan::default()
     }
 }

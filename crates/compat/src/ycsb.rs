@@ -132,10 +132,10 @@ pub(super) fn plan(flags: &Flags, parsed: &ParsedProperties, stays: bool) -> Run
         retries: 10,
         seed: flags.seed,
         reuse: stays,
-        spends_rows: true,
+        consume_rows: true,
         // The reads in read-modify-writes are measured as reads.
         operations: parsed.modifies,
-        meter: flags.meter.options(),
+        profiler: flags.meter.options(),
         ..RunPlan::default()
     }
 }

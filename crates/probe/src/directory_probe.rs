@@ -17,8 +17,8 @@ use crate::plan::{LINE_BYTES, OVERWRITE_BYTES, impossible};
 use crate::sync_line::{best_outstanding, fastest};
 use crate::verdict::{VerdictInput, verdicts};
 use crate::{
-    Cell, CellOutcome, DeviceFacts, Direction, Error, FileState, FlushCounts, MethodChoice,
-    Placement, Plan, ProbeResult, Result, Span, Step, SyncLine, SyncStep,
+    CellOutcome, DeviceFacts, Direction, Error, FileState, MethodChoice, Placement, Plan,
+    ProbeResult, Result, Span, Step, SyncCell, SyncLine, SyncStep,
 };
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -41,7 +41,7 @@ pub(crate) struct DirectoryProbe<'a> {
     files: Option<Files>,
     sizes: Sizes,
     copy_on_write: bool,
-    cells: Vec<Cell>,
+    cells: Vec<SyncCell>,
     line: Option<SyncLine>,
     plain_write: Option<PlainWrite>,
     reads: Vec<ReadCell>,
@@ -153,7 +153,7 @@ impl<'a> DirectoryProbe<'a> {
         if let (None, Some((done, of))) = (&self.incomplete, stopped) {
             self.incomplete = Some(format!("stopped after {done} of {of} steps"));
         }
-        let counting = matches!(self.watch.summary(), FlushCounts::Counting { .. });
+        let counting = self.watch.summary().reason.is_none();
         self.notes.extend(notes(&self.cells, &self.reads, counting));
         let evidence = VerdictInput {
             device: &self.device,
@@ -411,7 +411,7 @@ impl<'a> DirectoryProbe<'a> {
     }
 
     fn push_cell(&mut self, method: SyncMethod, step: &SyncStep, outcome: CellOutcome) {
-        self.cells.push(Cell {
+        self.cells.push(SyncCell {
             method,
             write_bytes: step.write_bytes,
             file_state: step.file_state,

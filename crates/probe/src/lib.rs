@@ -10,17 +10,18 @@
 //!
 //! | file | what it holds |
 //! |---|---|
-//! | `plan`, `estimate` | the steps of a probe, and their cost in time, bytes and space |
-//! | `probe`, `directory_probe` | the probe of several directories, and of one |
+//! | `plan`, `plan_tests`, `estimate` | the steps of a probe, and their cost in time, bytes and space |
+//! | `probe`, `probe_tests`, `directory_probe` | the probe of several directories, and of one |
 //! | `device` | facts about the layers below a directory |
 //! | `measure` | files, workers, histograms and windows of a cell |
 //! | `disk_counters` | the kernel's counters per sync |
-//! | `sync_line`, `verdict`, `notes` | the sync line, verdicts and notes of a result |
+//! | `sync_line`, `verdict`, `verdict_tests`, `notes` | the sync line, verdicts and notes of a result |
 //! | `result`, `error` | results and errors |
 //! | `fio` | equivalent fio commands |
 //! | `scratch` | temporary files, removed in every case |
 //! | `record` | the saved record of a result |
 //! | `writetest` | the classic log writer |
+//! | `test_support` | cells with given figures, and a folder for tests |
 
 mod device;
 mod directory_probe;

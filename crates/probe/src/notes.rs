@@ -1,6 +1,6 @@
 //! Notes that follow from the figures, one sentence each.
 
-use crate::{Cell, FileState};
+use crate::{FileState, SyncCell};
 use syncline_record::ReadCell;
 
 /// The largest file, in bytes, that may fit in a device's cache.
@@ -10,7 +10,7 @@ const SMALL_FILE_BYTES: u64 = 8 << 30;
 const FLUSHES_OF_OTHERS: f64 = 1.2;
 
 /// The notes of a result; `counting` if the disk's counters are valid.
-pub(crate) fn notes(cells: &[Cell], reads: &[ReadCell], counting: bool) -> Vec<String> {
+pub(crate) fn notes(cells: &[SyncCell], reads: &[ReadCell], counting: bool) -> Vec<String> {
     let any_measured = cells.iter().any(|cell| cell.measured().is_some());
     let counters = (counting && any_measured).then(|| {
         "Device writes per sync are requests, and the kernel counts empty flushes among them."
@@ -33,7 +33,7 @@ fn small_file(reads: &[ReadCell]) -> Option<String> {
 
 /// The kernel merges flushes under concurrency, so more flushes than syncs come from other programs. With one
 /// outstanding a sync may need two, so there is no note.
-fn flushes_of_others(cells: &[Cell]) -> Option<String> {
+fn flushes_of_others(cells: &[SyncCell]) -> Option<String> {
     let merged =
         cells.iter().filter(|cell| cell.outstanding > 1 && cell.file_state == FileState::Overwrite);
     let flushes = merged.filter_map(|cell| cell.measured()?.flushes_per_sync.value);

@@ -2,8 +2,8 @@
 
 use super::{Observer, Progress, Silent, probe};
 use crate::{
-    Cell, CellOutcome, Direction, FileState, MethodChoice, Placement, Plan, Span, Step, SyncStep,
-    VerdictWord,
+    CellOutcome, Direction, FileState, MethodChoice, Placement, Plan, Span, Step, SyncCell,
+    SyncStep, VerdictWord,
 };
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -77,7 +77,7 @@ fn two_directories_take_turns_and_leave_nothing() {
         assert_eq!((result.sequential.len(), result.reads.len()), (2, 1));
         assert!(result.plain_write.is_some());
         assert_eq!(result.verdicts[0].subject, result.directory.display().to_string());
-        assert_eq!(result.verdicts[1].word, VerdictWord::NotDurable, "sync_file_range");
+        assert_eq!(result.verdicts[1].word, VerdictWord::NotDurable.name(), "sync_file_range");
         assert_eq!(fs::read_dir(directory).unwrap().count(), 0);
     }
 }
@@ -87,7 +87,8 @@ fn check_line(result: &crate::ProbeResult) {
     assert_ne!(line.method, SyncMethod::SyncFileRange);
     assert!(line.line_1 > 0.0 && line.line_max.unwrap() > 0.0);
     assert_eq!(line.line_max_outstanding, Some(4));
-    let small: Vec<&Cell> = result.cells.iter().filter(|cell| cell.write_bytes == 256).collect();
+    let small: Vec<&SyncCell> =
+        result.cells.iter().filter(|cell| cell.write_bytes == 256).collect();
     let refused = matches!(&small[0].outcome, CellOutcome::NotPossible(reason) if reason.contains("256 bytes"));
     assert!(refused, "{:?}", small[0].outcome);
     assert!(!small[1].method.is_direct() && small[1].measured().is_some());
@@ -162,7 +163,7 @@ fn a_read_only_directory_has_facts_and_a_reason() {
     let reason = results[0].incomplete.as_ref().unwrap();
     assert!(reason.contains('/'), "{reason}");
     assert!(results[0].cells.is_empty() && results[0].line.is_none());
-    assert_eq!(results[0].verdicts[0].word, VerdictWord::Unknown);
+    assert_eq!(results[0].verdicts[0].word, VerdictWord::Unknown.name());
     assert!(!results[0].device.mount.is_empty());
 }
 

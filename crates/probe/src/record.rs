@@ -1,9 +1,9 @@
 //! Converts the result of a probe to its saved record.
 
-use crate::{self as probe, CellOutcome, FlushCounts as Flushes, ProbeResult, SyncBehavior};
+use crate::{self as probe, CellOutcome, ProbeResult, SyncBehavior};
 use syncline_record::{
-    Cell, CellFigures, FlushCounts, Identity, Layer, Machine, NotRun, ProbeBody, ProbeDevice,
-    ProbeRecord, SyncLine, Verdict,
+    Cell, CellFigures, Identity, Layer, Machine, NotRun, ProbeBody, ProbeDevice, ProbeRecord,
+    SyncLine,
 };
 
 /// The record of one directory's probe. `machine` describes the machine; `not_run` are planned rows of the
@@ -26,8 +26,8 @@ pub fn from_probe(
         plain_write: result.plain_write.clone(),
         reads: result.reads.clone(),
         sequential: result.sequential.clone(),
-        flush_counts: flush_counts(&result.flush_counts),
-        verdicts: result.verdicts.iter().map(verdict).collect(),
+        flush_counts: result.flush_counts.clone(),
+        verdicts: result.verdicts.clone(),
         notes: result.notes.clone(),
         cut_short: result.incomplete.clone(),
         not_run,
@@ -76,7 +76,7 @@ fn device(facts: &probe::DeviceFacts) -> ProbeDevice {
     }
 }
 
-fn layer(layer: &probe::Layer) -> Layer {
+fn layer(layer: &probe::StorageLayer) -> Layer {
     let (standing, standing_reason, remedy) = match &layer.standing {
         SyncBehavior::PassesOn => ("passes on", None, None),
         SyncBehavior::NotKnown(reason) => ("not known", Some(reason.clone()), None),
@@ -95,7 +95,7 @@ fn layer(layer: &probe::Layer) -> Layer {
     }
 }
 
-fn cell(cell: &probe::Cell) -> Cell {
+fn cell(cell: &probe::SyncCell) -> Cell {
     let (measured, reason) = match &cell.outcome {
         CellOutcome::Measured(measured) => (Some(CellFigures::clone(measured)), None),
         CellOutcome::NotPossible(reason) => (None, Some(format!("not possible: {reason}"))),
@@ -110,31 +110,5 @@ fn cell(cell: &probe::Cell) -> Cell {
         fio: cell.fio.clone(),
         measured,
         reason,
-    }
-}
-
-fn flush_counts(counts: &Flushes) -> FlushCounts {
-    match counts {
-        Flushes::Counting { disk, idle_flushes_per_s, idle_writes_per_s, .. } => FlushCounts {
-            disk: Some(disk.clone()),
-            idle_flushes_per_s: Some(*idle_flushes_per_s),
-            idle_writes_per_s: Some(*idle_writes_per_s),
-            reason: None,
-        },
-        Flushes::Unknown(reason) => FlushCounts {
-            disk: None,
-            idle_flushes_per_s: None,
-            idle_writes_per_s: None,
-            reason: Some(reason.clone()),
-        },
-    }
-}
-
-fn verdict(verdict: &probe::Verdict) -> Verdict {
-    Verdict {
-        subject: verdict.subject.clone(),
-        word: verdict.word.name().to_owned(),
-        reason: verdict.reason.clone(),
-        remedy: verdict.remedy.clone(),
     }
 }

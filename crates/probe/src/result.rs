@@ -8,7 +8,8 @@
 use std::path::PathBuf;
 use syncline_instrument::Nanos;
 use syncline_record::{
-    CellFigures, DroppedSyncs, Fact, Latency, PlainWrite, ReadCell, SequentialCell,
+    CellFigures, DroppedSyncs, Fact, FlushCounts, Latency, PlainWrite, ReadCell, SequentialCell,
+    Verdict,
 };
 use syncline_vfs::SyncMethod;
 
@@ -28,7 +29,7 @@ pub struct ProbeResult {
     /// The layers below the directory.
     pub device: DeviceFacts,
     /// The sync cells, in the order they were measured.
-    pub cells: Vec<Cell>,
+    pub cells: Vec<SyncCell>,
     /// The sync line; `None` if no honest method could be measured.
     pub line: Option<SyncLine>,
     /// Direct writes without a sync: the baseline for the cost of a flush.
@@ -53,7 +54,7 @@ pub struct DeviceFacts {
     /// Facts of the mount: point, file system, options, source.
     pub mount: Vec<Fact>,
     /// The layers from the file system down to the disks.
-    pub layers: Vec<Layer>,
+    pub layers: Vec<StorageLayer>,
     /// Facts of the machine around it: virtual machine, container.
     pub environment: Vec<Fact>,
     /// One sentence for each caveat that applies to all figures.
@@ -117,9 +118,10 @@ pub enum WriteCache {
     Unknown,
 }
 
-/// One layer between a file and the medium.
+/// One layer between a file and the medium. Its `standing` decides verdicts; the record's `Layer` has its
+/// words.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Layer {
+pub struct StorageLayer {
     /// Its name: mount point, "dm-0", "sda1", "sda".
     pub name: String,
     /// Its type: "ext4", "dm-crypt", "md raid1", "partition", "disk".
@@ -168,9 +170,10 @@ pub enum Placement {
     SameBlock,
 }
 
-/// One sync method at one size, file state and number of outstanding syncs.
+/// One sync method at one size, file state and number of outstanding syncs. Its keys drive the
+/// measurement; the record's `Cell` has their names.
 #[derive(Clone, Debug)]
-pub struct Cell {
+pub struct SyncCell {
     /// The method.
     pub method: SyncMethod,
     /// Bytes of one write.
@@ -232,37 +235,6 @@ pub enum Direction {
     Write,
 }
 
-/// The counters of the disk below.
-#[derive(Clone, Debug)]
-pub enum FlushCounts {
-    /// There is one whole disk below and it counts.
-    Counting {
-        /// Its name.
-        disk: String,
-        /// Flushes per second while the probe did nothing.
-        idle_flushes_per_s: f64,
-        /// Writes per second while the probe did nothing.
-        idle_writes_per_s: f64,
-        /// Bytes written per second while the probe did nothing.
-        idle_bytes_per_s: f64,
-    },
-    /// No figure would be valid; the reason.
-    Unknown(String),
-}
-
-/// A verdict on a directory, device or method.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Verdict {
-    /// The subject: the directory's path or a method's name.
-    pub subject: String,
-    /// The word.
-    pub word: VerdictWord,
-    /// The evidence or the reason, one sentence.
-    pub reason: String,
-    /// The command that would change it, for display; never run.
-    pub remedy: Option<String>,
-}
-
 /// The words of verdicts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum VerdictWord {
@@ -310,7 +282,7 @@ impl Placement {
     }
 }
 
-impl Cell {
+impl SyncCell {
     /// The figures, if it was measured.
     pub fn measured(&self) -> Option<&CellFigures> {
         match &self.outcome {

@@ -4,12 +4,12 @@
 //! method.
 
 use crate::plan::{LINE_BYTES, is_honest};
-use crate::{Cell, FileState, Placement};
+use crate::{FileState, Placement, SyncCell};
 use syncline_record::CellFigures;
 use syncline_vfs::SyncMethod;
 
 /// The honest method with the highest rate at one outstanding; `None` if none was measured.
-pub(crate) fn fastest(cells: &[Cell], may_be_direct: bool) -> Option<SyncMethod> {
+pub(crate) fn fastest(cells: &[SyncCell], may_be_direct: bool) -> Option<SyncMethod> {
     let candidates = of_line(cells)
         .filter(|(cell, _)| cell.outstanding == 1 && is_honest(cell.method))
         .filter(|(cell, _)| may_be_direct || !cell.method.is_direct());
@@ -18,14 +18,14 @@ pub(crate) fn fastest(cells: &[Cell], may_be_direct: bool) -> Option<SyncMethod>
 }
 
 /// The number outstanding, above one, at which the method was fastest, and its rate there.
-pub(crate) fn best_outstanding(cells: &[Cell], method: SyncMethod) -> Option<(usize, f64)> {
+pub(crate) fn best_outstanding(cells: &[SyncCell], method: SyncMethod) -> Option<(usize, f64)> {
     let candidates =
         of_line(cells).filter(|(cell, _)| cell.method == method && cell.outstanding > 1);
     let best = candidates.max_by(|(_, a), (_, b)| a.rate_per_s.total_cmp(&b.rate_per_s));
     best.map(|(cell, measured)| (cell.outstanding, measured.rate_per_s))
 }
 
-fn of_line(cells: &[Cell]) -> impl Iterator<Item = (&Cell, &CellFigures)> {
+fn of_line(cells: &[SyncCell]) -> impl Iterator<Item = (&SyncCell, &CellFigures)> {
     cells
         .iter()
         .filter(|cell| cell.write_bytes == LINE_BYTES && cell.file_state == FileState::Overwrite)

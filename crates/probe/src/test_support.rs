@@ -1,11 +1,11 @@
 //! Cells with given figures, and a folder for tests.
 
-use crate::{Cell, CellOutcome, FileState, Placement};
+use crate::{CellOutcome, FileState, Placement, SyncCell};
 use syncline_record::{CellFigures, Counted, Latency};
 use syncline_vfs::SyncMethod;
 
 /// A 4 KiB overwrite cell of 10,000 syncs with one flush each.
-pub(crate) fn cell(method: SyncMethod, outstanding: usize, rate_per_s: f64) -> Cell {
+pub(crate) fn cell(method: SyncMethod, outstanding: usize, rate_per_s: f64) -> SyncCell {
     let measured = CellFigures {
         syncs: 10_000,
         elapsed_ns: (10_000.0 / rate_per_s * 1e9) as u64,
@@ -19,7 +19,7 @@ pub(crate) fn cell(method: SyncMethod, outstanding: usize, rate_per_s: f64) -> C
         window_ns: 100_000_000,
         steady: false,
     };
-    Cell {
+    SyncCell {
         method,
         write_bytes: 4096,
         file_state: FileState::Overwrite,
@@ -31,7 +31,7 @@ pub(crate) fn cell(method: SyncMethod, outstanding: usize, rate_per_s: f64) -> C
 }
 
 /// The figures of a cell that was measured.
-pub(crate) fn figures(cell: &mut Cell) -> &mut CellFigures {
+pub(crate) fn figures(cell: &mut SyncCell) -> &mut CellFigures {
     match &mut cell.outcome {
         CellOutcome::Measured(measured) => measured,
         other => panic!("not measured: {other:?}"),

@@ -11,10 +11,10 @@
 
 use crate::plan::is_honest;
 use crate::{
-    Cell, DeviceFacts, FileState, Placement, Rpm, SyncBehavior, Verdict, VerdictWord, WriteCache,
+    DeviceFacts, FileState, Placement, Rpm, SyncBehavior, SyncCell, VerdictWord, WriteCache,
 };
 use std::path::Path;
-use syncline_record::PlainWrite;
+use syncline_record::{PlainWrite, Verdict};
 use syncline_vfs::SyncMethod;
 
 /// The facts and figures for a verdict.
@@ -23,7 +23,7 @@ pub struct VerdictInput<'a> {
     /// The layers below.
     pub device: &'a DeviceFacts,
     /// The cells measured.
-    pub cells: &'a [Cell],
+    pub cells: &'a [SyncCell],
     /// Direct writes without a sync.
     pub plain_write: Option<&'a PlainWrite>,
     /// The speed of rotation that the user gave by hand, in turns a minute.
@@ -34,12 +34,12 @@ pub struct VerdictInput<'a> {
 pub fn verdicts(directory: &Path, evidence: &VerdictInput<'_>) -> Vec<Verdict> {
     let (word, reason, remedy) = of_directory(evidence);
     let subject = directory.display().to_string();
-    let mut verdicts = vec![Verdict { subject, word, reason, remedy }];
+    let mut verdicts = vec![Verdict { subject, word: word.name().to_owned(), reason, remedy }];
     let tried = |method| evidence.cells.iter().any(|cell| cell.method == method);
     if tried(SyncMethod::SyncFileRange) {
         verdicts.push(Verdict {
             subject: SyncMethod::SyncFileRange.name().to_owned(),
-            word: VerdictWord::NotDurable,
+            word: VerdictWord::NotDurable.name().to_owned(),
             reason: "according to the kernel's manual it writes pages, but no metadata, and flushes no cache"
                 .to_owned(),
             remedy: None,
@@ -143,7 +143,7 @@ fn syncs_by_call(method: SyncMethod) -> bool {
     )
 }
 
-fn flushes_per_sync(cells: &[Cell]) -> Result<Flushes, String> {
+fn flushes_per_sync(cells: &[SyncCell]) -> Result<Flushes, String> {
     let (mut syncs, mut flushes) = (0, 0.0);
     let mut reason = "no sync call was measured with one outstanding".to_owned();
     for cell in cells.iter().filter(|cell| cell.outstanding == 1 && syncs_by_call(cell.method)) {
@@ -202,12 +202,12 @@ fn by_flushes(
 fn flush_takes_time(evidence: &VerdictInput<'_>, counted: Flushes) -> Result<String, String> {
     let plain =
         evidence.plain_write.ok_or("no write without a sync was measured to compare with")?;
-    let is_it = |cell: &&Cell| {
+    let is_it = |cell: &&SyncCell| {
         cell.method == SyncMethod::DirectFdatasync
             && (cell.outstanding, cell.file_state) == (1, FileState::Overwrite)
             && cell.write_bytes as u64 == plain.write_bytes
     };
-    let synced = evidence.cells.iter().find(is_it).and_then(Cell::measured);
+    let synced = evidence.cells.iter().find(is_it).and_then(SyncCell::measured);
     let synced = synced.ok_or("no direct write with fdatasync was measured to compare with")?;
     let (plain_us, synced_us) =
         (plain.latency_ns.p50 as f64 / 1_000.0, synced.latency_ns.p50 as f64 / 1_000.0);

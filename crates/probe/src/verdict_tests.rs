@@ -3,18 +3,18 @@
 use super::{VerdictInput, verdicts};
 use crate::test_support::{cell, counted, figures, latency};
 use crate::{
-    Cell, DeviceFacts, DeviceSummary, Layer, Placement, Rpm, SyncBehavior, Verdict, VerdictWord,
+    DeviceFacts, DeviceSummary, Placement, Rpm, StorageLayer, SyncBehavior, SyncCell, VerdictWord,
     WriteCache,
 };
 use std::path::Path;
-use syncline_record::{Counted, PlainWrite};
+use syncline_record::{Counted, PlainWrite, Verdict};
 use syncline_vfs::SyncMethod;
 
 /// A bare machine with one disk whose cache is write back, every sync with one flush, 100 us each,
 /// and plain writes of 40 us.
 struct Case {
     device: DeviceFacts,
-    cells: Vec<Cell>,
+    cells: Vec<SyncCell>,
     plain_write: Option<PlainWrite>,
     rpm_by_hand: Option<u32>,
 }
@@ -61,18 +61,18 @@ impl Case {
     fn is(&self, word: VerdictWord, reason: &str) -> Verdict {
         let verdict = self.verdicts().remove(0);
         assert_eq!(verdict.subject, "/log");
-        assert_eq!(verdict.word, word, "{verdict:?}");
+        assert_eq!(verdict.word, word.name(), "{verdict:?}");
         assert!(verdict.reason.contains(reason), "{}", verdict.reason);
         verdict
     }
 }
 
-fn layer(standing: SyncBehavior) -> Layer {
+fn layer(standing: SyncBehavior) -> StorageLayer {
     let (name, kind) = ("/".to_owned(), "ext4".to_owned());
-    Layer { name, kind, depth: 0, facts: Vec::new(), standing }
+    StorageLayer { name, kind, depth: 0, facts: Vec::new(), standing }
 }
 
-fn same_block(rate_per_s: f64) -> Cell {
+fn same_block(rate_per_s: f64) -> SyncCell {
     let mut cell = cell(SyncMethod::Fdatasync, 1, rate_per_s);
     cell.placement = Placement::SameBlock;
     cell
@@ -238,8 +238,8 @@ fn sync_file_range_has_its_own_verdict() {
     let all = case.verdicts();
     assert_eq!(all.len(), 2);
     assert_eq!(
-        (all[1].subject.as_str(), all[1].word),
-        ("sync_file_range", VerdictWord::NotDurable)
+        (all[1].subject.as_str(), all[1].word.as_str()),
+        ("sync_file_range", VerdictWord::NotDurable.name())
     );
     assert_eq!(Case::new().verdicts().len(), 1);
 }

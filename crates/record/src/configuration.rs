@@ -162,7 +162,7 @@ described! {
     }
 
     /// A number of worker threads that was tried before the run.
-    pub struct WorkersTried {
+    pub struct WorkerTrial = "WorkersTried" {
         /// The number.
         pub workers: u64,
         /// Commits a second of each slice of the trial.
@@ -179,7 +179,7 @@ described! {
         /// from the store's, or was not measured.
         pub cpu_ns_per_transaction: Option<f64>,
         /// The numbers of workers that were tried; null if there was no choice to make, and in older records.
-        pub workers_tried: Option<Vec<WorkersTried>>,
+        pub workers_tried: Option<Vec<WorkerTrial>>,
         /// False if the choice is within the noise of the trial; null if none was made.
         pub workers_clear: Option<bool>,
     }

@@ -10,7 +10,7 @@
 //!    metric that could not be split has no rows and says why.
 
 use super::figures::Range;
-use super::profiler_overhead::LookingCost;
+use super::profiler_overhead::OverheadCost;
 use super::schema_macro::described;
 use syncline_instrument::Module;
 use syncline_profile::{ThreadClass, View};
@@ -31,7 +31,7 @@ described! {
         pub syncs: SyncEvidence,
         /// The profiler's own overhead; null in older records.
         #[serde(default)]
-        pub looking: Option<LookingCost>,
+        pub looking: Option<OverheadCost>,
         /// Each metric, in a fixed order.
         pub metrics: Vec<MetricCost>,
         /// What is wrong with the map for the sampled code, and where the counts above do not agree.

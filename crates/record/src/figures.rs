@@ -332,7 +332,7 @@ impl Arrivals {
 
 impl Range {
     /// True if the two have a point in common.
-    pub fn meets(self, other: Range) -> bool {
+    pub fn overlaps(self, other: Range) -> bool {
         self.least <= other.most && other.least <= self.most
     }
 }

@@ -262,7 +262,7 @@ fn line(run: &RunRecord, found: &mut Vec<String>) {
         return;
     };
     for rate in [line.line_1, line.line_max].into_iter().flatten() {
-        let place = sync_line_ratio::ratio(run, line, Some(rate));
+        let place = sync_line_ratio(run, line, Some(rate));
         if place.is_some_and(|place| place * rate > most * (1.0 + ROUNDING)) {
             found.push(format!(
                 "the ratio to the sync line exceeds the {most:.0} commits/s that counted syncs allow"

@@ -56,7 +56,7 @@ mod writer;
 pub use any_record::{Record, json};
 pub use assessment::{Check, Fairness, Saturation, Warning};
 pub use configuration::{
-    Client, DiskSpace, OperationStatements, Plan, Setting, Statements, Target, WorkersTried,
+    Client, DiskSpace, OperationStatements, Plan, Setting, Statements, Target, WorkerTrial,
     Workload,
 };
 pub use cost::{
@@ -81,7 +81,7 @@ pub use probe::{
     Cell, CellFigures, Fact, FlushCounts, Layer, Mode, NotRun, PlainWrite, ProbeBody, ProbeDevice,
     ProbeRecord, ReadCell, SequentialCell, Verdict,
 };
-pub use profiler_overhead::{LookingCost, LookingPair, LookingRatio};
+pub use profiler_overhead::{OverheadCost, OverheadPair, OverheadRatio};
 pub use rate_rule::{FasterThanLine, faster_than_line};
 pub use read::{Listed, list, read, read_all};
 pub use record_paths::{all_named, named};
@@ -89,6 +89,6 @@ pub use redaction::{REMOVED, share};
 pub use run::{RunEnd, RunHead, RunRecord};
 pub use schema::schema;
 pub use stacks::{Stacks, refold, stacks_of_record};
-pub use sync_line_ratio::{no_sync_line_ratio, ratio as place_on_line};
+pub use sync_line_ratio::{no_sync_line_ratio, sync_line_ratio};
 pub use verification::{VerificationBody, VerificationRecord};
 pub use writer::{RUNS_FOLDER, Writer, prepare_folder};

@@ -6,7 +6,7 @@ use super::schema_macro::described;
 described! {
     /// The processor time that the profiler used in the window, and its cost in throughput if an A/B test
     /// measured it.
-    pub struct LookingCost {
+    pub struct OverheadCost = "LookingCost" {
         /// Processor time of the profiler's threads.
         pub threads_ns: u64,
         /// Processor time of the profiler's programs in the kernel, on all processors, while they were timed;
@@ -23,14 +23,14 @@ described! {
         pub share: Option<f64>,
         /// Slices with the profiler and without it, of all repetitions in their order; empty if none were
         /// requested. In older records a pair is two runs.
-        pub pairs: Vec<LookingPair>,
+        pub pairs: Vec<OverheadPair>,
         /// Throughput with the profiler divided by that without, over all pairs; null without pairs.
-        pub throughput: Option<LookingRatio>,
+        pub throughput: Option<OverheadRatio>,
     }
 
     /// A slice with the profiler and one without it, one right after the other.
     #[derive(Copy)]
-    pub struct LookingPair {
+    pub struct OverheadPair = "LookingPair" {
         /// Commits per second with the profiler.
         pub metered_per_s: f64,
         /// Commits per second without it.
@@ -38,7 +38,7 @@ described! {
     }
 
     /// A ratio over several pairs.
-    pub struct LookingRatio {
+    pub struct OverheadRatio = "LookingRatio" {
         /// The median.
         pub median: f64,
         /// The least.
@@ -48,7 +48,7 @@ described! {
     }
 }
 
-impl LookingPair {
+impl OverheadPair {
     /// Throughput with the profiler divided by that without.
     pub fn throughput(&self) -> f64 {
         self.metered_per_s / self.unmetered_per_s

@@ -3,7 +3,8 @@
 //! `described!` declares a struct, its (de)serialization and its part of the JSON schema in one place:
 //! field names, types and doc comments all come from the declaration. Every field is written; a value that
 //! may be unknown is an `Option`, and its JSON may be null. A field that older records lack is marked
-//! `#[serde(default)]`, so that they stay readable.
+//! `#[serde(default)]`, so that they stay readable. `pub struct Name = "Old"` keeps the name `Old` in the
+//! published schema.
 
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
@@ -19,7 +20,7 @@ macro_rules! described {
     ($(
         $(#[doc = $about:expr])*
         $(#[derive($($also:ident),+)])?
-        pub struct $name:ident {
+        pub struct $name:ident $(= $schema_name:literal)? {
             $(
                 $(#[doc = $field_about:expr])*
                 $(#[serde($how:ident)])?
@@ -40,7 +41,7 @@ macro_rules! described {
             ) -> serde_json::Value {
                 $crate::schema_macro::object(
                     parts,
-                    stringify!($name),
+                    $crate::schema_macro::schema_name!($name $($schema_name)?),
                     concat!($($about, "\n"),*),
                     &[$((
                         stringify!($field),
@@ -53,6 +54,17 @@ macro_rules! described {
     )*};
 }
 pub(crate) use described;
+
+/// The name in the schema's `$defs`: the literal, or else the name of the type.
+macro_rules! schema_name {
+    ($name:ident) => {
+        stringify!($name)
+    };
+    ($name:ident $schema_name:literal) => {
+        $schema_name
+    };
+}
+pub(crate) use schema_name;
 
 /// A type's [`Described::schema`].
 pub(crate) type Describe = fn(&mut Map<String, Value>) -> Value;

@@ -20,7 +20,7 @@ const MOVED: f64 = 0.2;
 
 /// Commits per second divided by that rate of the line; `None` if the line is not known, or if the counted
 /// syncs do not allow the ratio.
-pub fn ratio(run: &RunRecord, line: &SyncLine, rate_per_s: Option<f64>) -> Option<f64> {
+pub fn sync_line_ratio(run: &RunRecord, line: &SyncLine, rate_per_s: Option<f64>) -> Option<f64> {
     let rate_per_s = rate_per_s.filter(|rate| *rate > 0.0)?;
     let ratio = run.end.throughput_per_s / rate_per_s;
     let Some(most) = most_commits_per_s(run, line) else {

@@ -18,12 +18,12 @@ pub mod record;
 pub use account::disk_reserve::DiskReserve;
 pub use account::range::Range;
 pub use account::result::{
-    ClientFacts, Distribution, OperationResult, Outcomes, RunHead, RunResult, StopReason,
-    TargetFacts, TransactionResult, WorkerTrial, WorkerTrials, WorkloadFacts,
+    ClientFacts, Distribution, OperationResult, OutcomeCounts, RunHead, RunResult, StopReason,
+    TargetFacts, TransactionResult, WorkerTrials, WorkloadFacts,
 };
 pub use account::saturation::{
-    BUSY, Bottleneck, CONFLICTS, DEVICE, LABORATORY, LINE, LOCK_WAITS, READS, ROUND_TRIP,
-    Saturation, SaturationFigures, THRESHOLDS, Threshold, saturation,
+    BUSY, Bottleneck, BottleneckAnalysis, CONFLICTS, DEVICE, LABORATORY, LINE, LOCK_WAITS, READS,
+    ROUND_TRIP, SaturationFigures, THRESHOLDS, Threshold, saturation,
 };
 pub use account::store_counters::{StoreCounter, commits_per_sync};
 pub use coordinate::calibration::{Calibration, calibrate};
@@ -35,12 +35,12 @@ pub use coordinate::repetition::{Case, CaseResult, Turns, faster, repeat, repeat
 pub use coordinate::run::{run, run_with_listener};
 #[cfg(any(test, feature = "simulation"))]
 pub use coordinate::simulation;
-pub use drive::executor::ask;
+pub use drive::executor::block_on;
 pub use drive::transaction_listener::{TransactionEvent, TransactionListener, TransactionOutcome};
 pub use error::Error;
 pub use plan::{Arrival, RunPlan};
 // Types of other crates that a result contains, for crates that show results and know no store.
-pub use account::warning::Warning;
+pub use account::warning::RunWarning;
 pub use syncline_contract::{
     Cause, Check, CheckOutcome, ClientModel, CommitPath, CommitPaths, CounterUnit, DryRunPlan,
     Durability, Failure, FailureKind, Internal, Isolation, LogLocation, Meaning, OwnFigure,

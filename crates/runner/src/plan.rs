@@ -85,7 +85,7 @@ pub struct RunPlan {
     pub adds_to: Option<String>,
     /// With `reuse`: whether a workload that inserts or deletes rows may start from kept rows. No later
     /// run can start from them then. If false, such a run is refused.
-    pub spends_rows: bool,
+    pub consume_rows: bool,
     /// Whether statements that do not depend on each other's answers share a round trip. False sends one
     /// statement per round trip; `None` leaves it to the workload.
     pub pipeline: Option<bool>,
@@ -93,14 +93,14 @@ pub struct RunPlan {
     pub connects_each: bool,
     /// Whether the run counts a transaction with a refused statement as failed and continues; if false,
     /// the first such transaction ends the run.
-    pub goes_on_after_errors: bool,
+    pub continue_on_error: bool,
     /// Whether each operation is timed too; this costs two clock reads per operation.
     pub operations: bool,
     /// The profiler options for the cost by module; `None` runs without the profiler.
-    pub meter: Option<ProfilerOptions>,
+    pub profiler: Option<ProfilerOptions>,
     /// Whether the run measures the profiler's overhead before the measured span, in slices with and
     /// without the profiler.
-    pub unmetered_beside: bool,
+    pub overhead_test: bool,
     /// The length of an interval of `RunResult::intervals`.
     pub interval: Duration,
     /// The laboratory's own cost of a transaction in nanoseconds of processor time, as `calibrate` measured
@@ -131,13 +131,13 @@ impl Default for RunPlan {
             pin: Vec::new(),
             reuse: false,
             adds_to: None,
-            spends_rows: false,
+            consume_rows: false,
             pipeline: None,
             connects_each: false,
-            goes_on_after_errors: false,
+            continue_on_error: false,
             operations: false,
-            meter: None,
-            unmetered_beside: false,
+            profiler: None,
+            overhead_test: false,
             interval: Duration::from_secs(1),
             laboratory_cpu_ns: None,
             line_max_per_s: None,

@@ -7,7 +7,7 @@ mod support;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use support::{counted, go};
-use syncline_runner::{Bottleneck, Meaning, ObservePlan, Warning, commits_per_sync, observe};
+use syncline_runner::{Bottleneck, Meaning, ObservePlan, RunWarning, commits_per_sync, observe};
 use syncline_testkit::{Answer, Store};
 
 fn counting() -> Store {
@@ -45,7 +45,7 @@ fn a_store_that_does_not_answer_keeps_its_result_with_a_warning() {
     let result = go(&store, &counted(1, 10)).unwrap();
     assert_eq!(result.outcomes.committed, 10);
     assert!(result.counters.is_empty());
-    let warned = |warning: &Warning| matches!(warning, Warning::NotAnswered { .. });
+    let warned = |warning: &RunWarning| matches!(warning, RunWarning::NotAnswered { .. });
     assert!(result.warnings.iter().any(warned));
 }
 

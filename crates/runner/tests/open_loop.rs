@@ -6,7 +6,7 @@ mod support;
 
 use std::time::Duration;
 use support::{go, plan};
-use syncline_runner::{Arrival, RunPlan, RunResult, StopReason, Warning};
+use syncline_runner::{Arrival, RunPlan, RunResult, RunWarning, StopReason};
 use syncline_testkit::{Answer, Store};
 
 fn open(clients: usize, ms: u64, arrival: Arrival) -> RunPlan {
@@ -43,7 +43,7 @@ fn overload_shows_in_the_response_time_and_not_in_the_service_time() {
     assert!(response.p50 > 20 * service.p50, "{response:?} {service:?}");
     assert!(response.max > 100_000_000, "the queue grew to half the span: {response:?}");
     let (abandoned, offered) = (arrivals.abandoned, arrivals.offered);
-    assert!(result.warnings.contains(&Warning::Overload { abandoned, offered }));
+    assert!(result.warnings.contains(&RunWarning::Overload { abandoned, offered }));
 }
 
 #[test]
@@ -101,12 +101,12 @@ fn a_count_ends_an_open_loop_without_waiting_for_further_arrivals() {
 fn a_run_without_arrivals_has_a_warning() {
     let store = Store::always(Answer::Committed);
     let result = go(&store, &open(1, 40, Arrival::Fixed { rate_per_s: 5.0 })).unwrap();
-    assert!(!result.warnings.contains(&Warning::NothingAttempted));
+    assert!(!result.warnings.contains(&RunWarning::NothingAttempted));
     let mut plan = open(1, 40, Arrival::Poisson { rate_per_s: 1e-6 });
     plan.workers = Some(1);
     let result = go(&store, &plan).unwrap();
     assert_eq!(result.outcomes.attempted, 0);
-    assert!(result.warnings.contains(&Warning::NothingAttempted));
+    assert!(result.warnings.contains(&RunWarning::NothingAttempted));
 }
 
 /// The offered arrivals are those of one schedule, whatever the number of workers that share it.

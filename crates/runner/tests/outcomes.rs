@@ -1,4 +1,4 @@
-//! Outcomes: every transaction has one, their sums hold, and the client learns each ending exactly once.
+//! OutcomeCounts: every transaction has one, their sums hold, and the client learns each ending exactly once.
 
 #![allow(clippy::unwrap_used, reason = "a test may fail by an unwrap anywhere")]
 
@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use support::{counted, go, plan};
 use syncline_runner::{
-    Cause, CheckOutcome, Error, FailureKind, RunPlan, RunResult, StopReason, Warning, run,
+    Cause, CheckOutcome, Error, FailureKind, RunPlan, RunResult, RunWarning, StopReason, run,
 };
 use syncline_testkit::{Answer, Keys, Store};
 
@@ -140,7 +140,7 @@ fn transactions_that_never_end_are_unfinished_after_the_drain() {
     assert_eq!((result.outcomes.committed, result.outcomes.unfinished), (18, 9));
     assert_eq!(result.outcomes.attempted, 27);
     assert!(held(&result), "{:?}", result.checks);
-    assert!(result.warnings.contains(&Warning::Unfinished { count: 9 }));
+    assert!(result.warnings.contains(&RunWarning::Unfinished { count: 9 }));
     assert_eq!((store.removed(), store.calls.sessions_open.load(Ordering::SeqCst)), (1, 0));
     // The same in a run by count.
     let mut plan = counted(9, 27);
@@ -210,7 +210,7 @@ fn a_lost_connection_is_reopened_and_its_outcome_may_be_unknown() {
     let why = result.first_lost.clone();
     let message = why.as_deref().unwrap();
     assert!(message.contains("does not fit") || message == "the connection broke", "{message}");
-    let warning = Warning::Reconnected { count, why };
+    let warning = RunWarning::Reconnected { count, why };
     assert!(
         warning
             .what()
@@ -259,7 +259,7 @@ fn a_refused_statement_fails_only_its_transaction_if_the_plan_allows_it() {
         3 => Answer::Fails(FailureKind::Statement),
         _ => Answer::Committed,
     });
-    let plan = RunPlan { goes_on_after_errors: true, ..counted(1, 200) };
+    let plan = RunPlan { continue_on_error: true, ..counted(1, 200) };
     let result = go(&store, &plan).unwrap();
     assert_eq!(result.stopped_by, StopReason::Transactions);
     let failed = result.outcomes.failed[FailureKind::Statement as usize];

@@ -12,7 +12,7 @@ use support::{EventRecorder, counted, go, plan};
 use syncline_contract::{ResponseBound, Waits};
 use syncline_profile::Metric;
 use syncline_runner::{
-    Arrival, CheckOutcome, Error, ProfilerOptions, RunPlan, StopReason, Warning, run,
+    Arrival, CheckOutcome, Error, ProfilerOptions, RunPlan, RunWarning, StopReason, run,
 };
 use syncline_testkit::{Answer, Keys, Store};
 
@@ -107,7 +107,7 @@ fn a_panic_of_the_observer_ends_the_workers_and_removes_the_store() {
 fn a_store_that_cannot_be_removed_keeps_its_result_with_a_warning() {
     let result = go(&Store::broken("remove"), &counted(1, 10)).unwrap();
     let why = "remove does not work today".to_owned();
-    assert!(result.warnings.contains(&Warning::NotRemoved { why }));
+    assert!(result.warnings.contains(&RunWarning::NotRemoved { why }));
     assert_eq!(result.outcomes.committed, 10);
 }
 
@@ -253,7 +253,7 @@ fn a_run_without_warm_up_is_profiled_from_the_gate_on() {
         Answer::Committed
     });
     let mut plan = counted(2, 2_000);
-    plan.meter = Some(ProfilerOptions::default());
+    plan.profiler = Some(ProfilerOptions::default());
     let result = go(&store, &plan).unwrap();
     assert_eq!(result.commits_in_span, 2_000);
     let profile = result.profile.unwrap();
@@ -297,7 +297,7 @@ fn starved_clients_are_listed() {
     assert_eq!(result.fairness.starved, [1]);
     assert_eq!(result.fairness.least, 0);
     let clients = vec![1];
-    assert!(result.warnings.contains(&Warning::StarvedClients { clients, of: 3 }));
+    assert!(result.warnings.contains(&RunWarning::StarvedClients { clients, of: 3 }));
 }
 
 #[test]

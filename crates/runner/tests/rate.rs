@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use support::{EventRecorder, plan};
 use syncline_instrument::clock;
-use syncline_runner::{Arrival, RunPlan, RunResult, Warning, run};
+use syncline_runner::{Arrival, RunPlan, RunResult, RunWarning, run};
 use syncline_testkit::{Answer, Keys, Store};
 
 /// A run in which every commit is answered after the span.
@@ -62,7 +62,7 @@ fn commits_that_are_in_no_rate_are_reported() {
     let result = answered_late(&plan);
     let of = result.outcomes.committed;
     assert_eq!((result.commits_in_span, result.commits_late), (0, of));
-    let warning = Warning::EndedLate { late: of, of };
+    let warning = RunWarning::EndedLate { late: of, of };
     assert!(result.warnings.contains(&warning), "{:?}", result.warnings);
     assert!(result.to_last_end_ns > result.measured_ns);
 }

@@ -28,7 +28,7 @@ fn plan() -> RunPlan {
         warm_up: Duration::ZERO,
         retries: 1_000,
         reuse: true,
-        spends_rows: true,
+        consume_rows: true,
         ..RunPlan::default()
     }
 }

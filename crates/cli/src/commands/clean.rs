@@ -14,7 +14,7 @@ pub(crate) fn clean<S: TargetRegistry>(args: &CleanArgs, registry: &S) -> Outcom
     interrupt::stop_flag();
     // Only syncline's own objects are removed, so other sessions do not matter.
     let target = registry.open(&with_live_option(&args.url, true))?;
-    let removed = syncline_runner::ask(target.clean())?;
+    let removed = syncline_runner::block_on(target.clean())?;
     if removed.is_empty() {
         terminal::note(&format!("{} holds nothing that syncline made", redacted_url(&args.url)));
     }

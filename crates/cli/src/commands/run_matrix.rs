@@ -169,16 +169,16 @@ fn plan(args: &RunArgs) -> RunPlan {
         seed: args.seed,
         pin: args.pin.clone(),
         reuse: args.reuse,
-        spends_rows: args.spends_rows,
+        consume_rows: args.spends_rows,
         pipeline: args.pipeline,
         connects_each: args.connects_each,
         transactions_each: args.transactions_each,
         skip_after: args.skip_after,
         retry_within: args.retry_within,
-        goes_on_after_errors: args.goes_on_after_errors,
+        continue_on_error: args.goes_on_after_errors,
         operations: args.operations,
-        meter: args.meter.options(),
-        unmetered_beside: args.meter_overhead,
+        profiler: args.meter.options(),
+        overhead_test: args.meter_overhead,
         ..RunPlan::default()
     }
 }

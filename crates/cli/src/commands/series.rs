@@ -291,7 +291,7 @@ impl Observer for RecordListener<'_> {
 /// The estimated time of the runs, in tenths of a second, for the bar.
 pub(super) fn tenths(cases: &[Planned], repetitions: usize) -> u64 {
     let of = |case: &Planned| {
-        let spans = 1 + u32::from(case.plan.unmetered_beside);
+        let spans = 1 + u32::from(case.plan.overhead_test);
         case.plan.duration.unwrap_or_default() * spans + case.plan.warm_up
     };
     let sum: Duration = cases.iter().map(of).sum();

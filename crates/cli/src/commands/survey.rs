@@ -243,7 +243,7 @@ fn planned(
             seed: args.seed,
             interval: Duration::from_millis(500),
             line_max_per_s: probes.line_max(&entry.log_location),
-            meter: args.meter.options(),
+            profiler: args.meter.options(),
             ..RunPlan::default()
         },
     }

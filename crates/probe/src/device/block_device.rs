@@ -6,14 +6,14 @@
 
 use super::disk::{self, Disk};
 use super::tree::Tree;
-use crate::{Layer, SyncBehavior};
+use crate::{StorageLayer, SyncBehavior};
 use std::path::{Path, PathBuf};
 
 /// The result of a walk.
 #[derive(Debug, Default)]
 pub(crate) struct DeviceStack {
     /// The layers from top to bottom.
-    pub(crate) layers: Vec<Layer>,
+    pub(crate) layers: Vec<StorageLayer>,
     /// The whole disks at the bottom, without duplicates.
     pub(crate) disks: Vec<Disk>,
     /// The backing files of loop devices, with their depth.
@@ -46,27 +46,33 @@ pub(crate) fn walk(tree: &Tree, directory: &Path, depth: usize, chain: &mut Devi
     if tree.has(&directory.join("partition")) {
         let facts = vec![tree.fact("partition number", &directory.join("partition"))];
         let kind = "partition".to_owned();
-        chain.layers.push(Layer { name, kind, depth, facts, standing: SyncBehavior::PassesOn });
+        chain.layers.push(StorageLayer {
+            name,
+            kind,
+            depth,
+            facts,
+            standing: SyncBehavior::PassesOn,
+        });
         if let Some(parent) = directory.parent() {
             walk(tree, parent, depth + 1, chain);
         }
     } else if tree.has(&directory.join("dm")) {
         let (kind, standing) = device_mapper(tree, directory);
         let facts = vec![tree.fact("name", &directory.join("dm/name"))];
-        chain.layers.push(Layer { name, kind, depth, facts, standing });
+        chain.layers.push(StorageLayer { name, kind, depth, facts, standing });
         walk_slaves(tree, directory, depth, chain);
     } else if tree.has(&directory.join("md")) {
         let level = tree.fact("level", &directory.join("md/level"));
         let kind = format!("md {}", level.value.as_deref().unwrap_or("array"));
         let standing = SyncBehavior::PassesOn;
-        chain.layers.push(Layer { name, kind, depth, facts: vec![level], standing });
+        chain.layers.push(StorageLayer { name, kind, depth, facts: vec![level], standing });
         walk_slaves(tree, directory, depth, chain);
     } else if tree.has(&directory.join("bcache")) {
         let mode = tree.fact("cache mode", &directory.join("bcache/cache_mode"));
         let reason =
             format!("{name} is a bcache device, which may hold writes on its caching disk");
         let (kind, standing) = ("bcache".to_owned(), SyncBehavior::NotKnown(reason));
-        chain.layers.push(Layer { name, kind, depth, facts: vec![mode], standing });
+        chain.layers.push(StorageLayer { name, kind, depth, facts: vec![mode], standing });
         walk_slaves(tree, directory, depth, chain);
     } else if tree.has(&directory.join("loop")) {
         walk_loop(tree, directory, name, depth, chain);
@@ -74,12 +80,12 @@ pub(crate) fn walk(tree: &Tree, directory: &Path, depth: usize, chain: &mut Devi
         let reason = format!("{name} keeps its blocks in memory");
         let standing = SyncBehavior::Breaks { evidence: reason, remedy: None };
         let kind = "memory disk".to_owned();
-        chain.layers.push(Layer { name, kind, depth, facts: Vec::new(), standing });
+        chain.layers.push(StorageLayer { name, kind, depth, facts: Vec::new(), standing });
     } else {
         let disk = disk::read(tree, directory, &name);
         let (facts, standing) = (disk.facts.clone(), disk.standing.clone());
         let kind = if disk.is_virtio { "virtio disk" } else { "disk" }.to_owned();
-        chain.layers.push(Layer { name, kind, depth, facts, standing });
+        chain.layers.push(StorageLayer { name, kind, depth, facts, standing });
         if chain.disks.iter().all(|known| known.name != disk.name) {
             chain.disks.push(disk);
         }
@@ -97,7 +103,7 @@ fn walk_slaves(tree: &Tree, directory: &Path, depth: usize, chain: &mut DeviceSt
     }
     if chain.layers.len() == before {
         let reason = "sysfs does not show which disks are below".to_owned();
-        chain.layers.push(Layer {
+        chain.layers.push(StorageLayer {
             name: "unknown".to_owned(),
             kind: "unknown".to_owned(),
             depth: depth + 1,
@@ -116,7 +122,7 @@ fn walk_loop(tree: &Tree, directory: &Path, name: String, depth: usize, chain: &
         None => SyncBehavior::NotKnown(format!("the backing file of {name} is not shown")),
     };
     let facts = vec![backing, direct];
-    chain.layers.push(Layer { name, kind: "loop".to_owned(), depth, facts, standing });
+    chain.layers.push(StorageLayer { name, kind: "loop".to_owned(), depth, facts, standing });
     if let Some(file) = file {
         chain.backing_files.push((PathBuf::from(file), depth + 1));
     }

@@ -7,7 +7,7 @@ use super::environment::{Environment, environment};
 use super::file_system;
 use super::mounts::{self, Mount};
 use super::tree::{Tree, fact};
-use crate::{DeviceFacts, DeviceSummary, Layer, SyncBehavior, WriteCache};
+use crate::{DeviceFacts, DeviceSummary, StorageLayer, SyncBehavior, WriteCache};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use syncline_record::Fact;
@@ -104,8 +104,8 @@ fn summary(mount: &Mount, chain: &DeviceStack, environment: &Environment) -> Dev
     }
 }
 
-fn unknown_layer(reason: String, depth: usize) -> Layer {
-    Layer {
+fn unknown_layer(reason: String, depth: usize) -> StorageLayer {
+    StorageLayer {
         name: "unknown".to_owned(),
         kind: "unknown".to_owned(),
         depth,
@@ -125,7 +125,7 @@ struct MountWalk<'a> {
 impl MountWalk<'_> {
     fn mount(&mut self, mount: &Mount, depth: usize) {
         let standing = file_system::standing(self.tree, mount);
-        self.chain.layers.push(Layer {
+        self.chain.layers.push(StorageLayer {
             name: mount.point.display().to_string(),
             kind: mount.file_system.clone(),
             depth,

@@ -6,10 +6,10 @@
 use syncline_instrument::Nanos;
 
 /// The number of windows that must agree.
-const SETTLED_WINDOWS: usize = 5;
+const STEADY_WINDOWS: usize = 5;
 
 /// The largest difference between them, as a share of the largest.
-const SETTLED_SPREAD: f64 = 0.05;
+const STEADY_SPREAD: f64 = 0.05;
 
 /// The windows of a running cell.
 #[derive(Clone, Debug)]
@@ -56,12 +56,12 @@ impl Windows {
 }
 
 fn steady(rates: &[f64]) -> bool {
-    let Some(last) = rates.len().checked_sub(SETTLED_WINDOWS).map(|start| &rates[start..]) else {
+    let Some(last) = rates.len().checked_sub(STEADY_WINDOWS).map(|start| &rates[start..]) else {
         return false;
     };
     let largest = last.iter().copied().fold(0.0, f64::max);
     let smallest = last.iter().copied().fold(f64::INFINITY, f64::min);
-    largest > 0.0 && largest - smallest <= SETTLED_SPREAD * largest
+    largest > 0.0 && largest - smallest <= STEADY_SPREAD * largest
 }
 
 #[cfg(test)]

@@ -49,8 +49,8 @@ mod tests {
     fn ranges_meet_where_they_share_a_point() {
         let low = range(&[2.0, 1.0]).unwrap();
         assert_eq!(low, Range { least: 1.0, most: 2.0 });
-        assert!(low.meets(Range { least: 2.0, most: 3.0 }));
-        assert!(!low.meets(Range { least: 2.1, most: 3.0 }));
+        assert!(low.overlaps(Range { least: 2.0, most: 3.0 }));
+        assert!(!low.overlaps(Range { least: 2.1, most: 3.0 }));
         assert_eq!(range(&[f64::INFINITY]), None);
     }
 

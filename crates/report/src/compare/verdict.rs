@@ -160,7 +160,7 @@ fn of_windows(unit: Unit, sides: &[Vec<f64>; 2], least: f64) -> Verdict {
     else {
         return Verdict::NotJudged;
     };
-    judge(change, least, !one.meets(other))
+    judge(change, least, !one.overlaps(other))
 }
 
 /// How much better the second is, as a part of the first; below zero if it is worse. `None` if the first is

@@ -3,7 +3,7 @@
 use super::sheet::{Figure, Heading, KERNEL, Sheet, TAG, USER};
 use super::{CostChoice, sampling_error, too_few};
 use syncline_record::units;
-use syncline_record::{Cost, LookingRatio};
+use syncline_record::{Cost, OverheadRatio};
 
 /// The sentences below the table.
 pub(crate) fn sentences(cost: &Cost, choice: &CostChoice) -> Vec<String> {
@@ -183,6 +183,6 @@ fn profiler_slowdown(cost: &Cost) -> Option<String> {
     ))
 }
 
-fn ratio(ratio: &LookingRatio) -> String {
+fn ratio(ratio: &OverheadRatio) -> String {
     format!("{:.3} x (from {:.3} to {:.3})", ratio.median, ratio.least, ratio.most)
 }

@@ -3,7 +3,7 @@
 use crate::survey::{Group, StepOutcome, Survey};
 use maud::{Markup, html};
 use syncline_record::units::{self, plural};
-use syncline_record::{Latency, RunRecord, place_on_line};
+use syncline_record::{Latency, RunRecord, sync_line_ratio};
 
 const COLUMNS: usize = 9;
 
@@ -55,7 +55,8 @@ fn heading(group: &Group<'_>) -> Markup {
 fn row(run: &RunRecord, survey: &Survey<'_>) -> Markup {
     let rate = run.end.throughput_per_s;
     let line = survey.line();
-    let part = |rate: Option<f64>| units::or_unknown(place_on_line(run, line, rate), units::figure);
+    let part =
+        |rate: Option<f64>| units::or_unknown(sync_line_ratio(run, line, rate), units::figure);
     let time =
         |pick: fn(&Latency) -> u64| units::or_unknown(run.service_ns().map(pick), units::span_ns);
     let limit = run.end.saturation.as_ref();

@@ -2,7 +2,7 @@
 
 use super::grouping::Survey;
 use super::warnings::OF_SHORT_SLICES;
-use syncline_record::place_on_line;
+use syncline_record::sync_line_ratio;
 use syncline_record::units::{self, plural};
 use syncline_record::{RunRecord, SyncLine};
 
@@ -81,7 +81,7 @@ fn reached(run: &RunRecord, line: &SyncLine) -> String {
         (None, _) => None,
     };
     let place =
-        on.map_or_else(String::new, |(name, on)| match place_on_line(run, line, Some(on)) {
+        on.map_or_else(String::new, |(name, on)| match sync_line_ratio(run, line, Some(on)) {
             Some(ratio) => format!(", {} {name}", units::times(ratio)),
             None => ", faster than the disk's sync rate as it was measured".to_owned(),
         });

@@ -10,7 +10,7 @@ use super::prose;
 use crate::survey::Survey;
 use syncline_record::rate_finding;
 use syncline_record::units;
-use syncline_record::{Record, RunRecord, place_on_line};
+use syncline_record::{Record, RunRecord, sync_line_ratio};
 
 /// A directory, its ceilings, and its runs.
 pub(super) struct DirectoryRuns<'a> {
@@ -141,6 +141,6 @@ fn cells(directory: &DirectoryRuns<'_>, run: &RunRecord) -> Vec<String> {
         units::rate(rate),
         units::or_unknown(line_1, units::rate),
         directory.turns_per_s.map_or_else(String::new, units::rate),
-        units::or_unknown(place_on_line(run, &run.end.sync_line, line_1), units::figure),
+        units::or_unknown(sync_line_ratio(run, &run.end.sync_line, line_1), units::figure),
     ]
 }

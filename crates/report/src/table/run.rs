@@ -8,7 +8,7 @@ use super::run_parts::{
 use crate::cost::CostChoice;
 use syncline_record::units::{self, plural};
 use syncline_record::{Latency, RunRecord};
-use syncline_record::{no_sync_line_ratio, place_on_line};
+use syncline_record::{no_sync_line_ratio, sync_line_ratio};
 
 /// The view of a run.
 pub fn run(run: &RunRecord) -> String {
@@ -93,7 +93,7 @@ fn place(run: &RunRecord) -> String {
         return format!("cannot be compared with the disk's sync rate: {why}");
     }
     let part = |name: &str, rate: Option<f64>| {
-        let ratio = units::times(place_on_line(run, line, rate)?);
+        let ratio = units::times(sync_line_ratio(run, line, rate)?);
         Some(format!("{ratio} {name} ({})", units::rate(rate?)))
     };
     let parts: Vec<String> =

@@ -6,7 +6,7 @@ use super::{Detail, probe, prose};
 use crate::cost::{CostChoice, too_few};
 use crate::survey::{Group, StepOutcome, Survey, survey_warnings};
 use syncline_record::units::{self, plural};
-use syncline_record::{Latency, Record, RunRecord, SyncLine, place_on_line};
+use syncline_record::{Latency, Record, RunRecord, SyncLine, sync_line_ratio};
 
 /// The survey of one directory: the line, one table of stores, three sentences, warnings.
 pub fn survey(survey: &Survey<'_>) -> String {
@@ -198,7 +198,8 @@ fn starved(run: &RunRecord) -> Option<String> {
 /// A run's row: clients, rate, range, ratios to the line, commits per sync, times, bottleneck.
 pub(super) fn cells(run: &RunRecord, line: &SyncLine) -> Vec<String> {
     let rate = run.end.throughput_per_s;
-    let part = |rate: Option<f64>| units::or_unknown(place_on_line(run, line, rate), units::figure);
+    let part =
+        |rate: Option<f64>| units::or_unknown(sync_line_ratio(run, line, rate), units::figure);
     let time =
         |pick: fn(&Latency) -> u64| units::or_unknown(run.service_ns().map(pick), units::span_ns);
     let range = run.end.throughput_range.as_ref().map_or_else(

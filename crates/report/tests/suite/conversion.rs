@@ -15,9 +15,9 @@ use syncline_report::table::{self, Detail};
 use syncline_runner::record::{RunInputs, from_run, head_from_run, interval_from_run};
 use syncline_runner::{
     Arrival, BlockDevice, Check, CheckOutcome, ClientFacts, ClientModel, Distribution, DryRunPlan,
-    Durability, FailureKind, Isolation, LogLocation, Outcomes, ReportedSettings, RunHead, RunPlan,
-    RunResult, SaturationFigures, Setting, StopReason, StoreProcess, TargetFacts,
-    TransactionResult, Unit, Warning, WorkloadFacts, saturation,
+    Durability, FailureKind, Isolation, LogLocation, OutcomeCounts, ReportedSettings, RunHead,
+    RunPlan, RunResult, RunWarning, SaturationFigures, Setting, StopReason, StoreProcess,
+    TargetFacts, TransactionResult, Unit, WorkloadFacts, saturation,
 };
 
 pub(crate) fn given() -> RunInputs {
@@ -86,12 +86,12 @@ fn runner_head() -> RunHead {
 
 /// A repetition with `committed` commits in two seconds.
 pub(crate) fn result(committed: u64, syncs: Option<f64>) -> RunResult {
-    let outcomes = Outcomes {
+    let outcomes = OutcomeCounts {
         attempted: committed + 3,
         committed,
         conflicted: [2, 0, 0],
         unfinished: 1,
-        ..Outcomes::default()
+        ..OutcomeCounts::default()
     };
     let count = |value: Option<f64>| match value {
         Some(value) => Counted::by(Some(value), "perf event"),
@@ -150,8 +150,8 @@ pub(crate) fn result(committed: u64, syncs: Option<f64>) -> RunResult {
         round_trip_ns: None,
         client_cpu_ns_per_transaction: Some(1_000.0),
         profile: None,
-        spent: None,
-        weighed: Vec::new(),
+        profiler_cpu: None,
+        overhead_pairs: Vec::new(),
         commit_paths: None,
         commits_in_span: committed,
         commits_late: 0,
@@ -167,7 +167,7 @@ pub(crate) fn result(committed: u64, syncs: Option<f64>) -> RunResult {
             name: "every acknowledged row is there".to_owned(),
             outcome: CheckOutcome::Held,
         }],
-        warnings: vec![Warning::DebugBuild],
+        warnings: vec![RunWarning::DebugBuild],
         stopped_by: StopReason::Duration,
         reconnects: 0,
         first_lost: None,

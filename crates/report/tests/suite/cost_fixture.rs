@@ -1,8 +1,8 @@
 //! The cost of a profiled run as a record holds it.
 
 use syncline_record::{
-    Cost, CostRow, CostTotal, LookingCost, LookingPair, LookingRatio, MetricCost, Range, RunRecord,
-    StoreCommits, SyncEvidence,
+    Cost, CostRow, CostTotal, MetricCost, OverheadCost, OverheadPair, OverheadRatio, Range,
+    RunRecord, StoreCommits, SyncEvidence,
 };
 
 pub(crate) const COMMITS: u64 = 12_000;
@@ -87,8 +87,8 @@ fn metric(name: &str, unit: &str, rows: Vec<CostRow>, distance: Option<&str>) ->
     }
 }
 
-fn ratio(ratio: f64) -> LookingRatio {
-    LookingRatio { median: ratio, least: ratio, most: ratio }
+fn ratio(ratio: f64) -> OverheadRatio {
+    OverheadRatio { median: ratio, least: ratio, most: ratio }
 }
 
 /// A server's cost: processor time sampled, calls and switches exact, allocations not available.
@@ -140,13 +140,13 @@ pub(crate) fn cost() -> Cost {
             flushes_per_commit: Some(0.29),
             flushes_within_syncs: Some(true),
         },
-        looking: Some(LookingCost {
+        looking: Some(OverheadCost {
             threads_ns: 24_000_000,
             programs_ns: Some(5_000_000),
             programs_of_ns: Some(250_000_000),
             programs_attached_ns: Some(1_000_000_000),
             share: Some(0.012),
-            pairs: vec![LookingPair { metered_per_s: 1_970.0, unmetered_per_s: 2_000.0 }],
+            pairs: vec![OverheadPair { metered_per_s: 1_970.0, unmetered_per_s: 2_000.0 }],
             throughput: Some(ratio(0.985)),
         }),
         metrics: vec![

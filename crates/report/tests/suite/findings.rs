@@ -2,7 +2,7 @@
 
 use crate::fixture::{self, SQLITE, Store};
 use syncline_record::{Counted, CounterFigures, Interval, RunRecord, SyncLine};
-use syncline_record::{contradicted_syncs, count_finding, findings, place_on_line, rate_finding};
+use syncline_record::{contradicted_syncs, count_finding, findings, rate_finding, sync_line_ratio};
 use syncline_runner::record::{RunInputs, from_run};
 
 const OS: Store = Store { durability: "os", evidence: "synchronous=OFF read back", ..SQLITE };
@@ -136,7 +136,7 @@ fn no_ratio_to_the_line_is_above_what_counted_syncs_allow() {
     let ratio = |clients, per_s, commits_per_sync, line: fn(&SyncLine) -> Option<f64>| {
         let run = fixture::run(SQLITE, clients, per_s, commits_per_sync);
         let on = fixture::line();
-        place_on_line(&run, &on, line(&on))
+        sync_line_ratio(&run, &on, line(&on))
     };
     let line_1: fn(&SyncLine) -> Option<f64> = |line| line.line_1;
     assert_eq!(ratio(1, 17_150.0, 1.0, line_1), None);
@@ -149,7 +149,7 @@ fn no_ratio_to_the_line_is_above_what_counted_syncs_allow() {
     assert_eq!(ratio(8, 90_000.0, 1.0, |line| line.line_max), None);
     let mut unknown = fixture::run(SQLITE, 1, 17_150.0, 1.0);
     unknown.end.per_commit.syncs = Counted::unknown("tracing is not allowed");
-    assert!(place_on_line(&unknown, &fixture::line(), Some(12_080.0)).is_some());
+    assert!(sync_line_ratio(&unknown, &fixture::line(), Some(12_080.0)).is_some());
     let view = syncline_report::table::run(&fixture::run(SQLITE, 1, 17_150.0, 1.0));
     let flat = view.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(flat.contains("cannot be compared with the disk's sync rate: 17"), "{view}");

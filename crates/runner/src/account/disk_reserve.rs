@@ -2,7 +2,8 @@
 
 use std::path::PathBuf;
 
-/// A file system that a store writes to, and the space that a run leaves free on it.
+/// A file system that a store writes to, and the space that a run leaves free on it. The run polls the file
+/// system through `directory`; the record's `DiskSpace` prints it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DiskReserve {
     /// A directory of the store on this file system.

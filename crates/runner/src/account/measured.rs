@@ -7,7 +7,7 @@ use syncline_contract::{CommitPaths, Failure, Internal, Workload};
 use syncline_instrument::Nanos;
 use syncline_profile::Profile;
 use syncline_profiler::ProfilerCpuTime;
-use syncline_record::{Arrivals, Interval, LookingPair};
+use syncline_record::{Arrivals, Interval, OverheadPair};
 
 /// The measurements of one run.
 pub(crate) struct Measured<W: Workload> {
@@ -30,9 +30,9 @@ pub(crate) struct Measured<W: Workload> {
     /// The profile of the store's process over the span, if the plan has the profiler on.
     pub profile: Option<Profile>,
     /// The processor time that the profiler used meanwhile.
-    pub spent: Option<ProfilerCpuTime>,
+    pub profiler_cpu: Option<ProfilerCpuTime>,
     /// The slices of the profiler's overhead A/B test, if there was one.
-    pub weighed: Vec<LookingPair>,
+    pub overhead_pairs: Vec<OverheadPair>,
     /// Readings when the clients started and when the last had left; the next two fields count what ended
     /// between them.
     pub whole: (Reading, Reading),

@@ -10,9 +10,9 @@
 //! 4. Unknown is `None`, never zero.
 
 use crate::account::disk_reserve::DiskReserve;
-use crate::account::saturation::Saturation;
+use crate::account::saturation::BottleneckAnalysis;
 use crate::account::store_counters::StoreCounter;
-use crate::account::warning::Warning;
+use crate::account::warning::RunWarning;
 use crate::plan::RunPlan;
 use syncline_contract::{
     Check, ClientModel, CommitPaths, DryRunPlan, FailureKind, Internal, LogLocation, OwnFigure,
@@ -23,7 +23,7 @@ use syncline_instrument::Nanos;
 use syncline_profile::Profile;
 use syncline_profiler::ProfilerCpuTime;
 use syncline_record::{
-    Arrivals, ClientTime, CountBase, Fairness, Interval, LookingPair, PerCommit,
+    Arrivals, ClientTime, CountBase, Fairness, Interval, OverheadPair, PerCommit, WorkerTrial,
 };
 
 /// The facts that were fixed before the first transaction.
@@ -54,15 +54,6 @@ pub struct WorkerTrials {
     pub tried: Vec<WorkerTrial>,
     /// False if the choice is within the noise of the slices.
     pub clear: bool,
-}
-
-/// The trial of one number of workers.
-#[derive(Clone, Debug, PartialEq)]
-pub struct WorkerTrial {
-    /// The number of workers.
-    pub workers: usize,
-    /// Commits a second of each slice.
-    pub commits_per_s: Vec<f64>,
 }
 
 /// The store as it describes itself.
@@ -119,7 +110,7 @@ pub struct RunResult {
     /// Tools that count every transaction they started divide by this time.
     pub to_last_end_ns: Nanos,
     /// The outcomes of the transactions of all types.
-    pub outcomes: Outcomes,
+    pub outcomes: OutcomeCounts,
     /// `commits_in_span` a second of the measured span.
     pub throughput_per_s: f64,
     /// The arrivals of an open loop.
@@ -149,9 +140,9 @@ pub struct RunResult {
     /// The profile of the store's process over the measured span; `None` without the profiler.
     pub profile: Option<Profile>,
     /// The processor time that the profiler used in that span; `None` without the profiler.
-    pub spent: Option<ProfilerCpuTime>,
+    pub profiler_cpu: Option<ProfilerCpuTime>,
     /// The slices of the profiler's overhead A/B test before that span; empty unless the plan requests it.
-    pub weighed: Vec<LookingPair>,
+    pub overhead_pairs: Vec<OverheadPair>,
     /// The commits of the rate: acknowledged in the measured span, whenever their transactions started; in
     /// a run by count, those of its budget. Without aborts.
     pub commits_in_span: u64,
@@ -163,7 +154,7 @@ pub struct RunResult {
     /// store's own counters around the run are compared with this.
     pub commits_in_whole: u64,
     /// The bottleneck verdict.
-    pub saturation: Saturation,
+    pub saturation: BottleneckAnalysis,
     /// The measured span in intervals, all of the plan's length but the last.
     pub intervals: Vec<Interval>,
     /// How evenly clients were served.
@@ -171,7 +162,7 @@ pub struct RunResult {
     /// The workload's checks.
     pub checks: Vec<Check>,
     /// Conditions that may invalidate the figures.
-    pub warnings: Vec<Warning>,
+    pub warnings: Vec<RunWarning>,
     /// The event that ended the run.
     pub stopped_by: StopReason,
     /// Connections that were lost and reopened.
@@ -188,7 +179,7 @@ impl RunResult {
     }
 }
 
-/// What ended a run.
+/// What ended a run; the record has its name alone.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum StopReason {
     /// The duration was over.
@@ -214,8 +205,10 @@ pub enum StopReason {
 }
 
 /// Counts of transactions by outcome. `attempted` is the sum of the five outcomes (see the module's rule 1).
+/// Indexed by the contract's causes and without allocations, for worker threads; the record's `Outcomes` has
+/// their names.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Outcomes {
+pub struct OutcomeCounts {
     /// Transactions started.
     pub attempted: u64,
     /// Acknowledged as committed.
@@ -235,7 +228,8 @@ pub struct Outcomes {
     pub committed_after_retry: u64,
 }
 
-/// A distribution of times in nanoseconds, to three digits.
+/// A distribution of times in nanoseconds, to three digits. Unlike the record's `Latency` it has the count and
+/// the deviation that published reports print.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Distribution {
     /// The number of times.
@@ -256,7 +250,7 @@ pub struct Distribution {
     pub deviation: f64,
 }
 
-/// One transaction type.
+/// One transaction type, with the typed counts that the record's `TransactionFigures` names.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TransactionResult {
     /// Its name.
@@ -264,7 +258,7 @@ pub struct TransactionResult {
     /// True if every committed transaction of the type wrote.
     pub always_writes: bool,
     /// The outcomes of its transactions.
-    pub outcomes: Outcomes,
+    pub outcomes: OutcomeCounts,
     /// From the start of the first try to the acknowledgement, committed transactions only; `None`
     /// without any.
     pub service_ns: Option<Distribution>,
@@ -272,7 +266,7 @@ pub struct TransactionResult {
     pub response_ns: Option<Distribution>,
 }
 
-/// One operation of the plan.
+/// One operation of the plan, with the distribution that the record's `OperationFigures` shortens.
 #[derive(Clone, Debug, PartialEq)]
 pub struct OperationResult {
     /// Its name.

@@ -6,12 +6,12 @@ use crate::account::measured_span::{self, Counts, SpanEnd};
 use crate::account::per_commit::{count_base, per_commit, workers_cpu_ns};
 use crate::account::response_bounds;
 use crate::account::result::{
-    OperationResult, Outcomes, RunHead, RunResult, StopReason, TransactionResult,
+    OperationResult, OutcomeCounts, RunHead, RunResult, StopReason, TransactionResult,
 };
 use crate::account::sampler::Sampler;
 use crate::account::saturation::{SaturationFigures, all_syncs, saturation};
 use crate::account::store_counters::{StoreCounter, lock_wait_share};
-use crate::account::warning::Warning;
+use crate::account::warning::RunWarning;
 use crate::account::warning_rules::warnings;
 use crate::account::worker_stats::{TypeStats, WorkerStats, add, distribution};
 use hdrhistogram::Histogram;
@@ -24,7 +24,7 @@ pub(crate) struct Around {
     pub counters: Vec<StoreCounter>,
     pub round_trip_ns: Option<Nanos>,
     pub checks: Vec<Check>,
-    pub warnings: Vec<Warning>,
+    pub warnings: Vec<RunWarning>,
 }
 
 /// Builds the result.
@@ -37,7 +37,7 @@ pub(crate) fn assemble<W: Workload>(
 ) -> RunResult {
     let operations = head.plan.operations;
     let stats = merged(workload, operations, &measured);
-    let mut outcomes = Outcomes::default();
+    let mut outcomes = OutcomeCounts::default();
     for kind in &stats.kinds {
         outcomes.merge(&kind.outcomes);
     }
@@ -67,8 +67,8 @@ pub(crate) fn assemble<W: Workload>(
         commit_paths: measured.commit_paths.take(),
         client_cpu_ns_per_transaction: (ended > 0.0).then(|| workers_cpu_ns(&measured) / ended),
         profile: measured.profile.take(),
-        spent: measured.spent,
-        weighed: std::mem::take(&mut measured.weighed),
+        profiler_cpu: measured.profiler_cpu,
+        overhead_pairs: std::mem::take(&mut measured.overhead_pairs),
         commits_in_span,
         client_time: client_time(&stats, head.client.clients, measured.span_ns),
         commits_late: late(span_end, &stats),

@@ -13,7 +13,7 @@ pub(crate) struct MachineInterval {
     pub steal: Option<f64>,
     pub pressure_cpu: Option<f64>,
     pub pressure_io: Option<f64>,
-    pub foreign_cpus: Option<f64>,
+    pub other_cpus: Option<f64>,
     pub busy: Option<f64>,
     pub queue_length: Option<f64>,
     pub device_busy: Option<f64>,
@@ -129,14 +129,14 @@ impl Sampler {
             busy: system.and_then(|(now, before)| now.busy_share(&before)),
             pressure_cpu: share(now.pressure.cpu_ns, before.pressure.cpu_ns),
             pressure_io: share(now.pressure.io_ns, before.pressure.io_ns),
-            foreign_cpus: self.foreign_ns(before, now).and_then(of_span),
+            other_cpus: self.other_ns(before, now).and_then(of_span),
             queue_length: disk(|counts| counts.weighted_ms),
             device_busy: disk(|counts| counts.busy_ms).map(|busy| busy.min(1.0)),
             page_faults: now.page_faults_since(before),
         }
     }
 
-    fn foreign_ns(&self, before: &Reading, now: &Reading) -> Option<Nanos> {
+    fn other_ns(&self, before: &Reading, now: &Reading) -> Option<Nanos> {
         let busy_ns = now.system?.busy_ns.saturating_sub(before.system?.busy_ns);
         let own_ns = now.own?.cpu_ns.saturating_sub(before.own?.cpu_ns);
         let store_ns = match self.process {

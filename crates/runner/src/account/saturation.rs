@@ -112,9 +112,10 @@ pub const THRESHOLDS: [Threshold; 9] = [
     Threshold { figure: "lock_wait_share", at_least: LOCK_WAITS },
 ];
 
-/// A verdict with its figures and thresholds.
+/// A verdict with its figures and thresholds, each a field that rules read; the record's `Saturation`
+/// names them.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Saturation {
+pub struct BottleneckAnalysis {
     /// The verdict.
     pub verdict: Bottleneck,
     /// The reason, in one sentence.
@@ -127,9 +128,9 @@ pub struct Saturation {
 
 /// Judges the figures. A pure function: call it again when a figure becomes known later, such as the sync
 /// line.
-pub fn saturation(figures: SaturationFigures) -> Saturation {
+pub fn saturation(figures: SaturationFigures) -> BottleneckAnalysis {
     let (verdict, reason) = judge(&figures);
-    Saturation { verdict, reason, figures, thresholds: &THRESHOLDS }
+    BottleneckAnalysis { verdict, reason, figures, thresholds: &THRESHOLDS }
 }
 
 fn judge(figures: &SaturationFigures) -> (Bottleneck, String) {

@@ -2,9 +2,9 @@
 
 use std::fmt::Display;
 
-/// A condition that may invalidate a result.
+/// A condition that may invalidate a result, with its figures; the record's `Warning` is its text.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Warning {
+pub enum RunWarning {
     /// The processors change their frequency.
     FrequencyScaling {
         /// The governor in force.
@@ -16,7 +16,7 @@ pub enum Warning {
         share: f64,
     },
     /// Other processes used the processors.
-    ForeignLoad {
+    OtherLoad {
         /// Processor time over wall-clock time.
         cpus: f64,
     },
@@ -122,87 +122,87 @@ pub enum Warning {
     },
 }
 
-impl Warning {
+impl RunWarning {
     /// A stable name in records.
     pub fn name(&self) -> &'static str {
         match self {
-            Warning::FrequencyScaling { .. } => "frequency_scaling",
-            Warning::Steal { .. } => "steal",
-            Warning::ForeignLoad { .. } => "foreign_load",
-            Warning::StarvedClients { .. } => "starved_clients",
-            Warning::FewSamples { .. } => "few_samples",
-            Warning::ShortWarmUp { .. } => "short_warm_up",
-            Warning::Drift { .. } => "drift",
-            Warning::DebugBuild => "debug_build",
-            Warning::LongTransactions { .. } => "long_transactions",
-            Warning::EndedLate { .. } => "ended_late",
-            Warning::NothingAttempted => "nothing_attempted",
-            Warning::Unfinished { .. } => "unfinished",
-            Warning::Overload { .. } => "overload",
-            Warning::Reconnected { .. } => "reconnected",
-            Warning::WorkersUnclear { .. } => "workers_unclear",
-            Warning::TooManyWorkers { .. } => "too_many_workers",
-            Warning::ChecksNotMade { .. } => "checks_not_made",
-            Warning::SessionsWait { .. } => "sessions_wait",
-            Warning::NotAnswered { .. } => "not_answered",
-            Warning::NotMarked { .. } => "not_marked",
-            Warning::NotRemoved { .. } => "not_removed",
+            RunWarning::FrequencyScaling { .. } => "frequency_scaling",
+            RunWarning::Steal { .. } => "steal",
+            RunWarning::OtherLoad { .. } => "foreign_load",
+            RunWarning::StarvedClients { .. } => "starved_clients",
+            RunWarning::FewSamples { .. } => "few_samples",
+            RunWarning::ShortWarmUp { .. } => "short_warm_up",
+            RunWarning::Drift { .. } => "drift",
+            RunWarning::DebugBuild => "debug_build",
+            RunWarning::LongTransactions { .. } => "long_transactions",
+            RunWarning::EndedLate { .. } => "ended_late",
+            RunWarning::NothingAttempted => "nothing_attempted",
+            RunWarning::Unfinished { .. } => "unfinished",
+            RunWarning::Overload { .. } => "overload",
+            RunWarning::Reconnected { .. } => "reconnected",
+            RunWarning::WorkersUnclear { .. } => "workers_unclear",
+            RunWarning::TooManyWorkers { .. } => "too_many_workers",
+            RunWarning::ChecksNotMade { .. } => "checks_not_made",
+            RunWarning::SessionsWait { .. } => "sessions_wait",
+            RunWarning::NotAnswered { .. } => "not_answered",
+            RunWarning::NotMarked { .. } => "not_marked",
+            RunWarning::NotRemoved { .. } => "not_removed",
         }
     }
 
     /// The observation: one sentence without a final period.
     pub fn what(&self) -> String {
         match self {
-            Warning::FrequencyScaling { governor } => {
+            RunWarning::FrequencyScaling { governor } => {
                 format!("the processors change their frequency (governor {governor})")
             }
-            Warning::Steal { share } => format!(
+            RunWarning::Steal { share } => format!(
                 "the hypervisor gave {:.1} % of the processor time to others",
                 share * 100.0
             ),
-            Warning::ForeignLoad { cpus } => {
+            RunWarning::OtherLoad { cpus } => {
                 format!("other processes used {cpus:.2} processors while this was measured")
             }
-            Warning::StarvedClients { clients, of } => format!(
+            RunWarning::StarvedClients { clients, of } => format!(
                 "{} of {} committed less than a tenth of an even share: {} {}",
                 clients.len(),
                 plural(*of, "client"),
                 if clients.len() == 1 { "number" } else { "numbers" },
                 numbers(clients)
             ),
-            Warning::FewSamples { transaction, count } => format!(
+            RunWarning::FewSamples { transaction, count } => format!(
                 "{count} transactions of type {transaction} are too few for a 99.9th percentile"
             ),
-            Warning::ShortWarmUp { seconds } if *seconds <= 0.0 => {
+            RunWarning::ShortWarmUp { seconds } if *seconds <= 0.0 => {
                 "there was no warm-up".to_owned()
             }
-            Warning::ShortWarmUp { seconds } => format!("the warm-up took only {seconds} s"),
-            Warning::Drift { ratio } => {
+            RunWarning::ShortWarmUp { seconds } => format!("the warm-up took only {seconds} s"),
+            RunWarning::Drift { ratio } => {
                 format!("the rate at the end of the run was {ratio:.2} times that at its start")
             }
-            Warning::DebugBuild => "this program was built without optimization".to_owned(),
-            Warning::LongTransactions { p50_s, measured_s } => format!(
+            RunWarning::DebugBuild => "this program was built without optimization".to_owned(),
+            RunWarning::LongTransactions { p50_s, measured_s } => format!(
                 "half of the transactions lasted up to {p50_s:.3} s in a span of {measured_s:.3} s"
             ),
-            Warning::EndedLate { late, of } => format!(
+            RunWarning::EndedLate { late, of } => format!(
                 "{late} of {} acknowledged after the measured time and not in the rate",
                 were(*of, "commit")
             ),
-            Warning::NothingAttempted => {
+            RunWarning::NothingAttempted => {
                 "no transaction was started in the measured span".to_owned()
             }
-            Warning::Unfinished { count } => {
+            RunWarning::Unfinished { count } => {
                 format!("{} no known outcome", have(*count, "transaction"))
             }
-            Warning::Overload { abandoned, offered } => {
+            RunWarning::Overload { abandoned, offered } => {
                 format!("{abandoned} of {offered} arrivals found no free client before the end")
             }
-            Warning::Reconnected { count, why } => {
+            RunWarning::Reconnected { count, why } => {
                 let why =
                     why.as_ref().map_or_else(String::new, |why| format!("; the first: {why}"));
                 format!("{} lost{why}", were(*count, "connection"))
             }
-            Warning::WorkersUnclear { workers, tried } => {
+            RunWarning::WorkersUnclear { workers, tried } => {
                 let each = tried.iter().map(|(workers, least, most)| {
                     format!("{workers}: {least:.0}/s to {most:.0}/s")
                 });
@@ -212,20 +212,22 @@ impl Warning {
                     each.collect::<Vec<_>>().join(", ")
                 )
             }
-            Warning::TooManyWorkers { workers, cores } => {
+            RunWarning::TooManyWorkers { workers, cores } => {
                 format!("{} share {}", plural(*workers, "worker"), plural(*cores, "processor"))
             }
-            Warning::ChecksNotMade { why } => format!("the workload's checks did not run: {why}"),
-            Warning::SessionsWait { why } => {
+            RunWarning::ChecksNotMade { why } => {
+                format!("the workload's checks did not run: {why}")
+            }
+            RunWarning::SessionsWait { why } => {
                 format!("transactions did not end because their sessions wait: {why}")
             }
-            Warning::NotAnswered { why } => {
+            RunWarning::NotAnswered { why } => {
                 format!("the store did not report its counters or its round trip: {why}")
             }
-            Warning::NotMarked { why } => {
+            RunWarning::NotMarked { why } => {
                 format!("the kept rows could not be marked with their new content: {why}")
             }
-            Warning::NotRemoved { why } => {
+            RunWarning::NotRemoved { why } => {
                 format!("the run's tables in the store were not removed: {why}")
             }
         }
@@ -234,48 +236,48 @@ impl Warning {
     /// The advice: one sentence without a final period.
     pub fn advice(&self) -> &'static str {
         match self {
-            Warning::FrequencyScaling { .. } => {
+            RunWarning::FrequencyScaling { .. } => {
                 "set the governor to performance: cpupower frequency-set -g performance"
             }
-            Warning::Steal { .. } => {
+            RunWarning::Steal { .. } => {
                 "repeat when the host is quiet, or compare only runs that were interleaved"
             }
-            Warning::ForeignLoad { .. } => {
+            RunWarning::OtherLoad { .. } => {
                 "stop other programs, or compare only runs that were interleaved"
             }
-            Warning::StarvedClients { .. } => {
+            RunWarning::StarvedClients { .. } => {
                 "check the busy timeout / lock wait settings; clients that waited through the whole run are not in \
                  the percentiles"
             }
-            Warning::FewSamples { .. } => "run longer, or use no percentile above the 99th",
-            Warning::ShortWarmUp { .. } => "use --warm-up 5s or longer for results you keep",
-            Warning::Drift { .. } => "warm up longer and run longer, and check the intervals",
-            Warning::DebugBuild => "build with --release",
-            Warning::LongTransactions { .. } => "run at least ten times as long",
-            Warning::EndedLate { .. } => {
+            RunWarning::FewSamples { .. } => "run longer, or use no percentile above the 99th",
+            RunWarning::ShortWarmUp { .. } => "use --warm-up 5s or longer for results you keep",
+            RunWarning::Drift { .. } => "warm up longer and run longer, and check the intervals",
+            RunWarning::DebugBuild => "build with --release",
+            RunWarning::LongTransactions { .. } => "run at least ten times as long",
+            RunWarning::EndedLate { .. } => {
                 "run at least a hundred times as long as a transaction takes"
             }
-            Warning::NothingAttempted => {
+            RunWarning::NothingAttempted => {
                 "nothing was measured: run longer than the keying and think times, or at a higher --rate"
             }
-            Warning::Unfinished { .. } => {
+            RunWarning::Unfinished { .. } => {
                 "give a longer --drain, or check what the store waits for"
             }
-            Warning::Overload { .. } => {
+            RunWarning::Overload { .. } => {
                 "this run measures overload; lower --rate to find the rate that the store can sustain"
             }
-            Warning::Reconnected { .. } => "check the store's log for why it closed connections",
-            Warning::WorkersUnclear { .. } => {
+            RunWarning::Reconnected { .. } => "check the store's log for why it closed connections",
+            RunWarning::WorkersUnclear { .. } => {
                 "set --workers in runs that are compared with each other"
             }
-            Warning::TooManyWorkers { .. } => "use at most as many workers as processors",
-            Warning::ChecksNotMade { .. } => "it is unknown whether the store kept its rows",
-            Warning::SessionsWait { .. } => {
+            RunWarning::TooManyWorkers { .. } => "use at most as many workers as processors",
+            RunWarning::ChecksNotMade { .. } => "it is unknown whether the store kept its rows",
+            RunWarning::SessionsWait { .. } => {
                 "fix what they wait for, such as a lost standby, and measure again"
             }
-            Warning::NotAnswered { .. } => "the missing figures stay unknown",
-            Warning::NotMarked { .. } => "remove the kept rows: later runs will refuse them",
-            Warning::NotRemoved { .. } => crate::error::REMOVE_BY_HAND,
+            RunWarning::NotAnswered { .. } => "the missing figures stay unknown",
+            RunWarning::NotMarked { .. } => "remove the kept rows: later runs will refuse them",
+            RunWarning::NotRemoved { .. } => crate::error::REMOVE_BY_HAND,
         }
     }
 }

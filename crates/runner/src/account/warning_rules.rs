@@ -2,7 +2,7 @@
 
 use crate::account::range::Range;
 use crate::account::result::RunResult;
-use crate::account::warning::Warning;
+use crate::account::warning::RunWarning;
 use std::time::Duration;
 use syncline_contract::ClientModel;
 use syncline_instrument::clock;
@@ -11,7 +11,7 @@ use syncline_record::Interval;
 /// The share of stolen time that affects percentiles.
 const STEAL: f64 = 0.01;
 /// The load of other processes, in processors, that affects a run on any machine.
-const FOREIGN_CPUS: f64 = 0.2;
+const OTHER_CPUS: f64 = 0.2;
 /// This many transactions leave ten beyond the 99.9th percentile.
 const SAMPLES: u64 = 10_000;
 /// The time that caches, logs and processors need to reach a steady state.
@@ -26,14 +26,14 @@ const LATE: f64 = 0.01;
 const TRANSACTIONS_A_CLIENT: f64 = 10.0;
 
 /// All warnings that follow from the result itself.
-pub(crate) fn warnings(result: &RunResult) -> Vec<Warning> {
+pub(crate) fn warnings(result: &RunResult) -> Vec<RunWarning> {
     let mut warnings = Vec::new();
-    warnings.extend(cfg!(debug_assertions).then_some(Warning::DebugBuild));
+    warnings.extend(cfg!(debug_assertions).then_some(RunWarning::DebugBuild));
     warnings.extend(governor(result));
     warnings.extend(workers_unclear(result));
     warnings.extend(too_many_workers(result));
     warnings.extend(steal(&result.intervals));
-    warnings.extend(foreign_load(&result.intervals));
+    warnings.extend(other_load(&result.intervals));
     warnings.extend(warm_up(result));
     warnings.extend(drift(&result.intervals));
     warnings.extend(long_transactions(result));
@@ -41,39 +41,39 @@ pub(crate) fn warnings(result: &RunResult) -> Vec<Warning> {
     warnings.extend(few_samples(result));
     warnings.extend(starved(result));
     let nothing = result.outcomes.attempted == 0;
-    warnings.extend(nothing.then_some(Warning::NothingAttempted));
+    warnings.extend(nothing.then_some(RunWarning::NothingAttempted));
     let unfinished = result.outcomes.unfinished;
-    warnings.extend((unfinished > 0).then_some(Warning::Unfinished { count: unfinished }));
+    warnings.extend((unfinished > 0).then_some(RunWarning::Unfinished { count: unfinished }));
     warnings.extend(overload(result));
     let lost = result.reconnects;
     warnings.extend(
-        (lost > 0).then(|| Warning::Reconnected { count: lost, why: result.first_lost.clone() }),
+        (lost > 0).then(|| RunWarning::Reconnected { count: lost, why: result.first_lost.clone() }),
     );
     warnings
 }
 
-fn governor(result: &RunResult) -> Option<Warning> {
+fn governor(result: &RunResult) -> Option<RunWarning> {
     let governor = result.head.machine.governor.as_ref()?;
-    (governor != "performance").then(|| Warning::FrequencyScaling { governor: governor.clone() })
+    (governor != "performance").then(|| RunWarning::FrequencyScaling { governor: governor.clone() })
 }
 
-fn workers_unclear(result: &RunResult) -> Option<Warning> {
+fn workers_unclear(result: &RunResult) -> Option<RunWarning> {
     let trials = result.head.worker_trials.as_ref()?;
     let tried = trials.tried.iter().filter_map(|one| {
         let range = Range::of(one.commits_per_s.iter().copied())?;
-        Some((one.workers, range.least, range.most))
+        Some((one.workers as usize, range.least, range.most))
     });
-    (!trials.clear).then(|| Warning::WorkersUnclear {
+    (!trials.clear).then(|| RunWarning::WorkersUnclear {
         workers: result.head.client.workers,
         tried: tried.collect(),
     })
 }
 
-fn too_many_workers(result: &RunResult) -> Option<Warning> {
+fn too_many_workers(result: &RunResult) -> Option<RunWarning> {
     let (client, cores) = (result.head.client, result.head.machine.cores);
     let by_choice = client.model != ClientModel::Threads;
     (by_choice && client.workers > cores)
-        .then_some(Warning::TooManyWorkers { workers: client.workers, cores })
+        .then_some(RunWarning::TooManyWorkers { workers: client.workers, cores })
 }
 
 /// The mean over the intervals, weighted by their lengths.
@@ -87,22 +87,22 @@ fn mean(intervals: &[Interval], pick: impl Fn(&Interval) -> Option<f64>) -> Opti
     (span > 0.0).then(|| sum / span)
 }
 
-fn steal(intervals: &[Interval]) -> Option<Warning> {
+fn steal(intervals: &[Interval]) -> Option<RunWarning> {
     let share = mean(intervals, |interval| interval.steal)?;
-    (share >= STEAL).then_some(Warning::Steal { share })
+    (share >= STEAL).then_some(RunWarning::Steal { share })
 }
 
-fn foreign_load(intervals: &[Interval]) -> Option<Warning> {
+fn other_load(intervals: &[Interval]) -> Option<RunWarning> {
     let cpus = mean(intervals, |interval| interval.foreign_cpus)?;
-    (cpus >= FOREIGN_CPUS).then_some(Warning::ForeignLoad { cpus })
+    (cpus >= OTHER_CPUS).then_some(RunWarning::OtherLoad { cpus })
 }
 
-fn warm_up(result: &RunResult) -> Option<Warning> {
+fn warm_up(result: &RunResult) -> Option<RunWarning> {
     let warm_up = result.head.plan.warm_up;
-    (warm_up < WARM_UP).then_some(Warning::ShortWarmUp { seconds: warm_up.as_secs_f64() })
+    (warm_up < WARM_UP).then_some(RunWarning::ShortWarmUp { seconds: warm_up.as_secs_f64() })
 }
 
-fn drift(intervals: &[Interval]) -> Option<Warning> {
+fn drift(intervals: &[Interval]) -> Option<RunWarning> {
     if intervals.len() < DRIFT_INTERVALS {
         return None;
     }
@@ -117,51 +117,53 @@ fn drift(intervals: &[Interval]) -> Option<Warning> {
     let last = rate(&intervals[intervals.len() - third..])?;
     let ratio = last / first;
     let drifted = ratio.is_finite() && (ratio - 1.0).abs() > DRIFT;
-    drifted.then_some(Warning::Drift { ratio })
+    drifted.then_some(RunWarning::Drift { ratio })
 }
 
-fn long_transactions(result: &RunResult) -> Option<Warning> {
+fn long_transactions(result: &RunResult) -> Option<RunWarning> {
     let seconds = |ns: u64| ns as f64 / clock::SECOND as f64;
     let medians = result.transactions.iter().filter_map(|row| row.service_ns);
     let p50_s = seconds(medians.map(|service| service.p50).max()?);
     let measured_s = seconds(result.measured_ns);
     let by_count = result.head.plan.duration.is_none();
     (!by_count && p50_s * TRANSACTIONS_A_CLIENT > measured_s)
-        .then_some(Warning::LongTransactions { p50_s, measured_s })
+        .then_some(RunWarning::LongTransactions { p50_s, measured_s })
 }
 
-fn ended_late(result: &RunResult) -> Option<Warning> {
+fn ended_late(result: &RunResult) -> Option<RunWarning> {
     let (late, of) = (result.commits_late, result.outcomes.committed);
-    (late as f64 > of as f64 * LATE).then_some(Warning::EndedLate { late, of })
+    (late as f64 > of as f64 * LATE).then_some(RunWarning::EndedLate { late, of })
 }
 
-fn few_samples(result: &RunResult) -> Vec<Warning> {
+fn few_samples(result: &RunResult) -> Vec<RunWarning> {
     let few = |count: u64| (1..SAMPLES).contains(&count);
     let rows = result.transactions.iter();
     rows.filter(|row| few(row.outcomes.committed))
-        .map(|row| Warning::FewSamples {
+        .map(|row| RunWarning::FewSamples {
             transaction: row.name.clone(),
             count: row.outcomes.committed,
         })
         .collect()
 }
 
-fn starved(result: &RunResult) -> Option<Warning> {
+fn starved(result: &RunResult) -> Option<RunWarning> {
     let clients = result.fairness.starved.clone();
     (!clients.is_empty())
-        .then_some(Warning::StarvedClients { clients, of: result.head.client.clients })
+        .then_some(RunWarning::StarvedClients { clients, of: result.head.client.clients })
 }
 
-fn overload(result: &RunResult) -> Option<Warning> {
+fn overload(result: &RunResult) -> Option<RunWarning> {
     let arrivals = result.arrivals?;
-    (arrivals.abandoned > 0)
-        .then_some(Warning::Overload { abandoned: arrivals.abandoned, offered: arrivals.offered })
+    (arrivals.abandoned > 0).then_some(RunWarning::Overload {
+        abandoned: arrivals.abandoned,
+        offered: arrivals.offered,
+    })
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{drift, foreign_load, steal};
-    use crate::account::warning::Warning;
+    use super::{drift, other_load, steal};
+    use crate::account::warning::RunWarning;
     use syncline_record::Interval;
 
     fn intervals(commits: &[u64]) -> Vec<Interval> {
@@ -198,7 +200,7 @@ mod tests {
         assert_eq!(drift(&intervals(&[100, 50])), None);
         assert_eq!(
             drift(&intervals(&[100, 100, 80, 70, 50, 50])),
-            Some(Warning::Drift { ratio: 0.5 })
+            Some(RunWarning::Drift { ratio: 0.5 })
         );
         assert_eq!(drift(&intervals(&[0, 0, 0, 0, 0, 0])), None);
     }
@@ -206,10 +208,10 @@ mod tests {
     #[test]
     fn load_of_other_processes_raises_a_warning_only_if_it_was_measured() {
         let mut some = intervals(&[1, 1]);
-        assert_eq!((steal(&some), foreign_load(&some)), (None, None));
+        assert_eq!((steal(&some), other_load(&some)), (None, None));
         some[0].steal = Some(0.1);
         some[1].foreign_cpus = Some(0.5);
-        assert_eq!(steal(&some), Some(Warning::Steal { share: 0.1 }));
-        assert_eq!(foreign_load(&some), Some(Warning::ForeignLoad { cpus: 0.5 }));
+        assert_eq!(steal(&some), Some(RunWarning::Steal { share: 0.1 }));
+        assert_eq!(other_load(&some), Some(RunWarning::OtherLoad { cpus: 0.5 }));
     }
 }

@@ -8,7 +8,7 @@
 
 use crate::account::live_counters::{LiveCounters, OutcomeKind};
 use crate::account::measured_span::{Counts, When};
-use crate::account::result::{Distribution, Outcomes};
+use crate::account::result::{Distribution, OutcomeCounts};
 use hdrhistogram::Histogram;
 use syncline_contract::{Cause, Failure, FailureKind, OperationId};
 use syncline_instrument::{Nanos, clock};
@@ -53,7 +53,7 @@ pub(crate) struct Span {
 /// One transaction type of one worker.
 #[derive(Debug)]
 pub(crate) struct TypeStats {
-    pub outcomes: Outcomes,
+    pub outcomes: OutcomeCounts,
     /// Transactions that ended in the measured span, whenever they started.
     pub in_span: Counts,
     /// Commits among the outcomes that were acknowledged after the span.
@@ -98,7 +98,7 @@ impl WorkerStats {
     /// `kinds` transaction types and `operations` timed operations.
     pub(crate) fn new(kinds: usize, operations: usize) -> WorkerStats {
         let kind = |_| TypeStats {
-            outcomes: Outcomes::default(),
+            outcomes: OutcomeCounts::default(),
             in_span: Counts::default(),
             late: 0,
             service: histogram(),
@@ -205,7 +205,7 @@ impl WorkerStats {
     }
 }
 
-impl Outcomes {
+impl OutcomeCounts {
     fn count(&mut self, end: End) {
         match end {
             End::Committed => self.committed += 1,
@@ -216,7 +216,7 @@ impl Outcomes {
         }
     }
 
-    pub(crate) fn merge(&mut self, other: &Outcomes) {
+    pub(crate) fn merge(&mut self, other: &OutcomeCounts) {
         self.attempted += other.attempted;
         self.committed += other.committed;
         self.aborted += other.aborted;

@@ -39,9 +39,9 @@ pub fn calibrate<T: Target, W: Workload>(
         // A client that thinks for longer than the span would not end a single transaction.
         waits: false,
         reuse: false,
-        spends_rows: false,
-        meter: None,
-        unmetered_beside: false,
+        consume_rows: false,
+        profiler: None,
+        overhead_test: false,
         interval: span.max(Duration::from_millis(10)),
         laboratory_cpu_ns: None,
         line_max_per_s: None,

@@ -1,7 +1,7 @@
 //! Reads the store's own counters, before the first client connects and after the last has left.
 
 use crate::account::store_counters::{StoreCounter, grown};
-use crate::drive::executor::ask;
+use crate::drive::executor::block_on;
 use syncline_contract::{Counter, Target};
 use syncline_instrument::Nanos;
 
@@ -18,8 +18,8 @@ impl CounterReadings {
     /// Reads before the clients connect.
     pub(crate) fn before<T: Target>(target: &T) -> CounterReadings {
         let mut readings = CounterReadings::default();
-        readings.round_trip_ns = readings.keep(ask(target.round_trip_ns())).flatten();
-        readings.before = readings.keep(ask(target.counters())).unwrap_or_default();
+        readings.round_trip_ns = readings.keep(block_on(target.round_trip_ns())).flatten();
+        readings.before = readings.keep(block_on(target.counters())).unwrap_or_default();
         readings
     }
 
@@ -28,7 +28,7 @@ impl CounterReadings {
         if self.before.is_empty() {
             return Vec::new();
         }
-        let after = self.keep(ask(target.counters())).unwrap_or_default();
+        let after = self.keep(block_on(target.counters())).unwrap_or_default();
         grown(&self.before, &after)
     }
 

@@ -147,7 +147,7 @@ impl<'w> Dataset<'w> {
         if self.mark.is_none() && !self.visits {
             return Ok(false);
         }
-        let there = block_on(target.reopen(&self.plan), &());
+        let there = block_on(target.reopen(&self.plan));
         let there = there.map_err(|failure| failed(failure.into()))?;
         if !there && self.adds() {
             let nothing = refused("there are no rows to add to");
@@ -320,11 +320,11 @@ pub fn loaded_as<T: Target, W: Workload>(
         return Ok(None);
     };
     let read = || -> Result<Option<StoredMark>, Unanswered> {
-        if !block_on(target.reopen(&dataset.plan), &())? {
+        if !block_on(target.reopen(&dataset.plan))? {
             return Ok(None);
         }
         let stored = dataset.read_mark(target, mark);
-        block_on(target.keep(), &())?;
+        block_on(target.keep())?;
         stored
     };
     let stored = read().map_err(|why| why.into_error(target, "its kept rows were checked"))?;

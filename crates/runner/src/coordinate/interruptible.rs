@@ -61,7 +61,7 @@ impl From<Failure> for Unanswered {
 
 /// The error of a run that was stopped before the store answered, with what its sessions wait for.
 pub(crate) fn stopped<T: Target>(target: &T, doing: &'static str) -> Error {
-    let waits_for = block_on(target.unfinished_wait(), &()).ok().flatten();
+    let waits_for = block_on(target.unfinished_wait()).ok().flatten();
     Error::Stopped { doing, waits_for }
 }
 

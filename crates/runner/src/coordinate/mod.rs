@@ -17,7 +17,7 @@
 //! | `repetition.rs` | several cases, several times, interleaved |
 //! | `calibration.rs` | the laboratory's own cost per transaction |
 //! | `observation.rs` | observation of a server that others use |
-//! | `simulation.rs` | runs in simulated time, for tests |
+//! | `simulation.rs`, `simulation_tests.rs` | runs in simulated time, for tests |
 //! | `inserts.rs` | the workload of simulated runs and of the bench |
 
 pub(crate) mod calibration;

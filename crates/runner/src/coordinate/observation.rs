@@ -8,7 +8,7 @@ use crate::account::sampler::Sampler;
 use crate::account::store_counters::{
     StoreCounter, commits_hold_reads, grown, shared_syncs, writing_commits,
 };
-use crate::drive::executor::ask;
+use crate::drive::executor::block_on;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -109,10 +109,10 @@ pub fn observe<T: Target>(
     stop: &AtomicBool,
     interval_ended: impl Fn(&ObservedInterval),
 ) -> TargetResult<Observation> {
-    let opening = ask(target.observe())?;
+    let opening = block_on(target.observe())?;
     let sampler = Sampler::new(opening.process, place(&opening), opening.unseen_syncs);
     // Sample again now that the counters are open, so that both bounds are read in the same way.
-    let first = ask(target.observe())?;
+    let first = block_on(target.observe())?;
     let before = sampler.read();
     let (mut last, mut now) = (first.clone(), before);
     let mut intervals = Vec::new();
@@ -122,7 +122,7 @@ pub fn observe<T: Target>(
     while now.at < end && !stop.load(Ordering::Relaxed) {
         due = due.saturating_add(every).min(end);
         wait_until(due, stop);
-        let sample = ask(target.observe())?;
+        let sample = block_on(target.observe())?;
         let reading = sampler.read();
         let interval = between(&last, now.at, &sample, reading.at, before.at);
         interval_ended(&interval);

@@ -15,7 +15,7 @@ use std::time::Duration;
 use syncline_contract::{Target, Workload};
 use syncline_instrument::{Nanos, clock};
 use syncline_profiler::Profiler;
-use syncline_record::LookingPair;
+use syncline_record::OverheadPair;
 
 /// Rounds of four slices.
 const ROUNDS: u32 = 4;
@@ -72,7 +72,7 @@ impl<T: Target, W: Workload> Coordinator<'_, T, W> {
         scale: OverheadTiming,
         until: Nanos,
         profiler: &mut Option<Profiler>,
-    ) -> Vec<LookingPair> {
+    ) -> Vec<OverheadPair> {
         let mut pairs = Vec::new();
         for _ in 0..ROUNDS {
             if clock::now() + scale.round_ns() > until {
@@ -94,7 +94,7 @@ impl<T: Target, W: Workload> Coordinator<'_, T, W> {
         live: &[LiveCounters],
         slice_ns: Nanos,
         mut profiler: Profiler,
-    ) -> Option<[LookingPair; 2]> {
+    ) -> Option<[OverheadPair; 2]> {
         let commits = || committed(live);
         let without = || self.slice(control, live, slice_ns, &mut |_| {});
         let first = without()?;
@@ -109,7 +109,7 @@ impl<T: Target, W: Workload> Coordinator<'_, T, W> {
         let metered = [with(slice_ns)?, with(0)?];
         profiler.stop(&commits);
         let unmetered = [first, without()?];
-        Some([0, 1].map(|pair| LookingPair {
+        Some([0, 1].map(|pair| OverheadPair {
             metered_per_s: metered[pair],
             unmetered_per_s: unmetered[pair],
         }))

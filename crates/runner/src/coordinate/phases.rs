@@ -20,7 +20,7 @@ use syncline_host::Process;
 use syncline_instrument::{Nanos, clock};
 use syncline_profile::Profile;
 use syncline_profiler::{Profiler, ProfilerCpuTime, Subject};
-use syncline_record::{Interval, LookingPair};
+use syncline_record::{Interval, OverheadPair};
 
 /// A step of the profiler during the span may take up to this long, because the kernel waits for its
 /// processors. No step starts later than this before the clients leave: their threads take their counts with
@@ -55,7 +55,7 @@ pub(crate) struct RunPhases {
     /// Processor time of the coordinating thread.
     pub coordinator_cpu_ns: Nanos,
     /// The slices of the profiler's overhead A/B test, if the plan requests it.
-    pub weighed: Vec<LookingPair>,
+    pub overhead_pairs: Vec<OverheadPair>,
 }
 
 /// The measured span: readings at its two ends, and the commits acknowledged between them.
@@ -69,7 +69,7 @@ pub(crate) struct Span {
     /// The profile of the store's process between them, if the profiler is on.
     pub profile: Option<Profile>,
     /// The processor time that the profiler used meanwhile.
-    pub spent: Option<ProfilerCpuTime>,
+    pub profiler_cpu: Option<ProfilerCpuTime>,
 }
 
 #[derive(Clone)]
@@ -107,7 +107,7 @@ impl RunPhases {
             response_p99_ns: response_ns(0.99),
             response_max_ns: response_ns(1.0),
             steal: finite(machine.steal),
-            foreign_cpus: finite(machine.foreign_cpus),
+            foreign_cpus: finite(machine.other_cpus),
             busy: finite(machine.busy),
             pressure_cpu: finite(machine.pressure_cpu),
             pressure_io: finite(machine.pressure_io),
@@ -128,7 +128,7 @@ impl<T: Target, W: Workload> Coordinator<'_, T, W> {
             return None;
         }
         let idle_flushes_per_ns = self.watch_idle();
-        let scale = self.plan.unmetered_beside.then(|| self.overhead_timing());
+        let scale = self.plan.overhead_test.then(|| self.overhead_timing());
         let mut profiler = self.open_profiler();
         // Without a warm-up the span begins at the gate, so the profiler must start before it opens.
         let cold = self.plan.warm_up.is_zero() && scale.is_none();
@@ -149,19 +149,20 @@ impl<T: Target, W: Workload> Coordinator<'_, T, W> {
             shortage: None,
             budget_taken: None,
             coordinator_cpu_ns: 0,
-            weighed: Vec::new(),
+            overhead_pairs: Vec::new(),
         };
         if let Some(scale) = scale {
             let until = watched.times.measure;
             self.warm_up(control, &mut watched, until - scale.all_ns());
             self.observer.event(Event::MeasuringOverhead);
-            watched.weighed = self.measure_overhead(control, live, scale, until, &mut profiler);
+            watched.overhead_pairs =
+                self.measure_overhead(control, live, scale, until, &mut profiler);
         }
         self.warm_up(control, &mut watched, times.measure);
         self.span(control, live, &mut watched, profiler.as_mut());
         if let (Some(span), Some(profiler)) = (watched.span.as_mut(), profiler) {
             // Before the drain: the store's processes may end with their clients.
-            span.spent = Some(profiler.cpu_time());
+            span.profiler_cpu = Some(profiler.cpu_time());
             span.profile = Some(profiler.finish());
         }
         self.drain(control, watched.budget_taken);
@@ -232,7 +233,7 @@ impl<T: Target, W: Workload> Coordinator<'_, T, W> {
 
     /// The profiler, ready to start; `None` if the plan has it off or the store's process is unknown.
     pub(crate) fn open_profiler(&self) -> Option<Profiler> {
-        let options = self.plan.meter.as_ref()?;
+        let options = self.plan.profiler.as_ref()?;
         let process = match self.sampler.process() {
             StoreProcess::InProcess => Process::Own,
             StoreProcess::Other(pid) => Process::Other(pid),
@@ -304,7 +305,7 @@ impl<T: Target, W: Workload> Coordinator<'_, T, W> {
             internals,
             commit_paths,
             profile: None,
-            spent: None,
+            profiler_cpu: None,
         });
     }
 

@@ -112,7 +112,7 @@ fn lacks<W: Workload>(
     if plan.reuse && !can.reopens {
         return Some("--reuse: this store cannot keep its rows for a later run".to_owned());
     }
-    let other_rows = workload.leaves_other_rows() && !plan.spends_rows;
+    let other_rows = workload.leaves_other_rows() && !plan.consume_rows;
     // A workload without its own tables runs on whatever the store contains.
     let unknown = workload.loaded_as().is_none() && !workload.plan().tables().is_empty();
     if plan.reuse && (unknown || other_rows) {

@@ -9,7 +9,7 @@ use crate::account::measured::Measured;
 use crate::account::result::{ClientFacts, RunHead, RunResult, TargetFacts, WorkloadFacts};
 use crate::account::result_builder::{Around, assemble};
 use crate::account::sampler::Sampler;
-use crate::account::warning::Warning;
+use crate::account::warning::RunWarning;
 use crate::account::worker_report::WorkerReport;
 use crate::coordinate::coordinator::Coordinator;
 use crate::coordinate::counter_readings::CounterReadings;
@@ -57,7 +57,7 @@ pub fn run_with_listener<T: Target, W: Workload>(
     observer: &dyn Observer,
     listener: Option<&dyn TransactionListener>,
 ) -> Result<RunResult, Error> {
-    let preflight = block_on(target.preflight(), &());
+    let preflight = block_on(target.preflight());
     preflight.map_err(|source| Error::Target {
         target: target.name(),
         doing: "the preflight check ran",
@@ -82,7 +82,7 @@ pub fn run_with_listener<T: Target, W: Workload>(
     let result = match (result, removed) {
         (Ok(result), Ok(())) => result,
         (Ok(mut result), Err(why)) => {
-            result.warnings.push(Warning::NotRemoved { why });
+            result.warnings.push(RunWarning::NotRemoved { why });
             result
         }
         (Err(error), Ok(())) => return Err(error),
@@ -108,7 +108,7 @@ impl<T: Target> Removal<'_, T> {
 }
 
 fn end<T: Target>(target: &T, keeps: bool) -> TargetResult<()> {
-    if keeps { block_on(target.keep(), &()) } else { block_on(target.remove(), &()) }
+    if keeps { block_on(target.keep()) } else { block_on(target.remove()) }
 }
 
 impl<T: Target> Drop for Removal<'_, T> {
@@ -150,10 +150,10 @@ impl<T: Target, W: Workload> RunLifecycle<'_, T, W> {
             let checked = self.check_kept_rows();
             checked.map_err(|why| why.into_error(self.target, "its kept rows were checked"))?;
         } else {
-            let created = block_on(self.target.create(&self.dataset.plan), &());
+            let created = block_on(self.target.create(&self.dataset.plan));
             created.map_err(|source| self.failed("its tables were created", source))?;
         }
-        let evidence = block_on(self.target.reported_settings(), &());
+        let evidence = block_on(self.target.reported_settings());
         let evidence = evidence.map_err(|source| self.failed("its settings were read", source))?;
         // After `create`, which determines where the log is, and before any worker starts, so that all
         // workers are counted.
@@ -196,14 +196,14 @@ impl<T: Target, W: Workload> RunLifecycle<'_, T, W> {
         self.observer.event(Event::Checking);
         let (checks, warning) = self.check(&mut measured);
         let refusals = readings.refusals.into_iter();
-        let refusals = refusals.map(|why| Warning::NotAnswered { why });
+        let refusals = refusals.map(|why| RunWarning::NotAnswered { why });
         let unmarked = match &waits {
             // The commit of the mark would wait like the unfinished transactions.
             Some(why) => self.dataset.changes().then(|| why.clone()),
             None => self.dataset.end_changes(self.target).err().map(Unanswered::what),
         };
-        let unmarked = unmarked.map(|why| Warning::NotMarked { why });
-        let waits = waits.map(|why| Warning::SessionsWait { why });
+        let unmarked = unmarked.map(|why| RunWarning::NotMarked { why });
+        let waits = waits.map(|why| RunWarning::SessionsWait { why });
         let more = warning.into_iter().chain(refusals).chain(unmarked).chain(waits);
         let more = more.collect();
         Ok(assemble(
@@ -231,7 +231,7 @@ impl<T: Target, W: Workload> RunLifecycle<'_, T, W> {
         if unfinished == 0 {
             return None;
         }
-        block_on(self.target.unfinished_wait(), &()).ok().flatten()
+        block_on(self.target.unfinished_wait()).ok().flatten()
     }
 
     fn go_on(&self, doing: &'static str) -> Result<(), Error> {
@@ -293,7 +293,7 @@ impl<T: Target, W: Workload> RunLifecycle<'_, T, W> {
     }
 
     /// The workload's checks, and a warning if they could not run.
-    fn check(&self, measured: &mut Measured<W>) -> (Vec<Check>, Option<Warning>) {
+    fn check(&self, measured: &mut Measured<W>) -> (Vec<Check>, Option<RunWarning>) {
         if !self.target.capabilities().keeps_rows {
             return (self.not_applicable("the target keeps no rows"), None);
         }
@@ -303,7 +303,7 @@ impl<T: Target, W: Workload> RunLifecycle<'_, T, W> {
             Err(unanswered) => {
                 let why = unanswered.what();
                 let checks = self.not_applicable(&format!("the check could not run: {why}"));
-                (checks, Some(Warning::ChecksNotMade { why }))
+                (checks, Some(RunWarning::ChecksNotMade { why }))
             }
         }
     }

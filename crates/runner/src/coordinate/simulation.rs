@@ -203,8 +203,8 @@ impl Simulation {
             internals: Vec::new(),
             commit_paths: None,
             profile: None,
-            spent: None,
-            weighed: Vec::new(),
+            profiler_cpu: None,
+            overhead_pairs: Vec::new(),
             whole: (reading, reading),
             commits_in_whole: tally.count_whole(OutcomeKind::Committed),
             ended_in_whole: tally.all(),
@@ -294,7 +294,7 @@ impl Simulation {
             skip_after_ns: plan.skip_after.map(clock::nanos),
             connects_each: false,
             waits: false,
-            goes_on_after_errors: false,
+            continue_on_error: false,
             listener,
             operations: false,
             times,
@@ -316,7 +316,7 @@ impl Simulation {
             })
             .collect();
         let loops = states.iter_mut().map(|state| {
-            let session = crate::drive::executor::ask(store.connect(workload.plan(), &part));
+            let session = crate::drive::executor::block_on(store.connect(workload.plan(), &part));
             let session = session.expect("a connection of this store cannot fail");
             client_loop(state, session, &context)
         });

@@ -17,7 +17,7 @@
 use crate::account::live_counters::{LiveCounters, committed};
 use crate::account::measured_span::PhaseTimes;
 use crate::account::range::Range;
-use crate::account::result::{WorkerTrial, WorkerTrials};
+use crate::account::result::WorkerTrials;
 use crate::account::worker_report::Clients;
 use crate::coordinate::coordinator::Coordinator;
 use crate::coordinate::phases::POLL_NS;
@@ -27,6 +27,7 @@ use crate::error::Error;
 use crate::plan::Arrival;
 use syncline_contract::{ClientModel, LogLocation, StoreProcess, Target, Workload};
 use syncline_instrument::{Nanos, clock};
+use syncline_record::WorkerTrial;
 
 /// Short slices per number of workers.
 const SLICES: usize = 2;
@@ -65,7 +66,7 @@ impl<'r, T: Target, W: Workload> Coordinator<'r, T, W> {
         let slice_ns = clock::nanos(self.plan.warm_up) / WARM_UP_PARTS;
         let slice_ns = slice_ns.clamp(SLICE_NS_MIN, SLICE_NS_MAX);
         let mut tried: Vec<WorkerTrial> = halves(self.workers)
-            .map(|workers| WorkerTrial { workers, commits_per_s: Vec::new() })
+            .map(|workers| WorkerTrial { workers: workers as u64, commits_per_s: Vec::new() })
             .collect();
         let mut clients = None;
         for _ in 0..SLICES {
@@ -93,7 +94,7 @@ impl<'r, T: Target, W: Workload> Coordinator<'r, T, W> {
         clients: &mut Option<Clients<W>>,
     ) -> Result<(), Error> {
         for one in tried {
-            let coordinator = Coordinator { workers: one.workers, ..*self };
+            let coordinator = Coordinator { workers: one.workers as usize, ..*self };
             let trial = coordinator.trial(slice_ns, clients.take())?;
             one.commits_per_s.push(trial.rate * clock::SECOND as f64);
             *clients = Some(trial.clients);
@@ -184,7 +185,7 @@ fn halves(most: usize) -> impl Iterator<Item = usize> {
 /// The number of workers whose slices are all far above every slice of all others.
 fn clear_winner(tried: &[WorkerTrial]) -> Option<usize> {
     let best = best(tried)?;
-    beats(best, tried, CLEAR_LEAD, |one| one.least).then_some(best.workers)
+    beats(best, tried, CLEAR_LEAD, |one| one.least).then_some(best.workers as usize)
 }
 
 /// The number of workers with the highest median (the lowest number of equals), and whether the choice is
@@ -196,9 +197,9 @@ fn chosen(tried: &[WorkerTrial]) -> (usize, bool) {
     let apart = beats(best, tried, 1.0, |one| one.least);
     let ahead = clear_winner(tried).is_some() || {
         let mut others = tried.iter().filter(|other| other.workers != best.workers);
-        others.all(|other| best.median() >= other.median() * LEAD)
+        others.all(|other| median(best) >= median(other) * LEAD)
     };
-    (best.workers, apart && ahead)
+    (best.workers as usize, apart && ahead)
 }
 
 /// True if `of(range of the best)` is more than `times` the best slice of every other number.
@@ -215,15 +216,13 @@ fn beats(best: &WorkerTrial, tried: &[WorkerTrial], times: f64, of: impl Fn(Rang
 
 fn best(tried: &[WorkerTrial]) -> Option<&WorkerTrial> {
     tried.iter().max_by(|one, other| {
-        let rates = one.median().total_cmp(&other.median());
+        let rates = median(one).total_cmp(&median(other));
         rates.then(other.workers.cmp(&one.workers))
     })
 }
 
-impl WorkerTrial {
-    fn median(&self) -> f64 {
-        Range::of(self.commits_per_s.iter().copied()).map_or(0.0, |range| range.median)
-    }
+fn median(trial: &WorkerTrial) -> f64 {
+    Range::of(trial.commits_per_s.iter().copied()).map_or(0.0, |range| range.median)
 }
 
 #[cfg(test)]
@@ -240,7 +239,7 @@ mod tests {
     fn tried(each: &[(usize, &[f64])]) -> Vec<WorkerTrial> {
         let each = each.iter();
         each.map(|(workers, rates)| WorkerTrial {
-            workers: *workers,
+            workers: *workers as u64,
             commits_per_s: rates.to_vec(),
         })
         .collect()

@@ -55,7 +55,7 @@ pub(crate) struct ClientContext<'r, T: Target> {
     /// Clients keep the workload's keying and think times: in a closed loop, unless the plan omits them.
     pub waits: bool,
     /// A refused statement fails only its transaction and not the run.
-    pub goes_on_after_errors: bool,
+    pub continue_on_error: bool,
     pub listener: Option<&'r dyn TransactionListener>,
     pub operations: bool,
     pub times: PhaseTimes,
@@ -106,7 +106,7 @@ impl<T: Target> ClientContext<'_, T> {
     /// True if a client continues on its connection after a failure of this kind: the abort has left the
     /// session usable.
     fn goes_on_after(&self, kind: FailureKind) -> bool {
-        self.goes_on_after_errors && kind == FailureKind::Statement
+        self.continue_on_error && kind == FailureKind::Statement
     }
 }
 

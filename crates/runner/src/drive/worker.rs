@@ -64,7 +64,7 @@ impl<T: Target, W: Workload> WorkerTask<'_, T, W> {
             skip_after_ns: self.plan.skip_after.map(clock::nanos),
             connects_each: self.plan.connects_each,
             waits: self.plan.waits && schedule.is_none(),
-            goes_on_after_errors: self.plan.goes_on_after_errors,
+            continue_on_error: self.plan.continue_on_error,
             listener: self.listener,
             operations: self.plan.operations,
             times: start.times,

@@ -8,7 +8,7 @@ use syncline_record::{
     Latency, OperationFigures, Outcomes, Repetition, Saturation, TransactionFigures,
 };
 
-pub(super) fn outcomes(result: &runner::Outcomes) -> Outcomes {
+pub(super) fn outcomes(result: &runner::OutcomeCounts) -> Outcomes {
     let causes = |counts: &[u64], names: Vec<&'static str>| -> BTreeMap<String, u64> {
         let named = names.into_iter().map(str::to_owned).zip(counts.iter().copied());
         named.filter(|(_, count)| *count > 0).collect()
@@ -87,7 +87,7 @@ pub(super) fn latency(times: &runner::Distribution) -> Latency {
     }
 }
 
-pub(super) fn saturation(result: &runner::Saturation) -> Saturation {
+pub(super) fn saturation(result: &runner::BottleneckAnalysis) -> Saturation {
     let figures = &result.figures;
     let named = [
         ("workers_busy", figures.workers_busy),

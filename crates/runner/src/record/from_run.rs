@@ -15,7 +15,7 @@ use syncline_profile::{Map, Profile};
 use syncline_record::{
     Arrivals, Check, Client, Counted, CounterFigures, DroppedSyncs, Identity, InternalFigures,
     Interval, Machine, Outcomes, OwnFigure, PerCommit, REMOVED, RunEnd, RunHead, RunRecord,
-    SyncLine, Warning, WorkersTried, note_findings, stats, violations,
+    SyncLine, Warning, WorkerTrial, note_findings, stats, violations,
 };
 
 /// The inputs for a run's record that the runner does not know.
@@ -182,13 +182,9 @@ fn end_of(
 }
 
 /// The numbers of workers that were tried.
-fn workers_tried(run: &runner::RunResult) -> Option<Vec<WorkersTried>> {
-    let trials = run.head.worker_trials.as_ref()?.tried.iter();
-    let tried = trials.map(|one| WorkersTried {
-        workers: one.workers as u64,
-        commits_per_s: one.commits_per_s.clone(),
-    });
-    Some(tried.collect())
+fn workers_tried(run: &runner::RunResult) -> Option<Vec<WorkerTrial>> {
+    let trials = run.head.worker_trials.as_ref()?;
+    Some(trials.tried.clone())
 }
 
 /// The notice about the product's licence; `None` under an alias.

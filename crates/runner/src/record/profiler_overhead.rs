@@ -4,21 +4,22 @@
 use crate::{Range, RunResult};
 use syncline_profile::Profile;
 use syncline_profiler::ProfilerCpuTime;
-use syncline_record::{LookingCost, LookingPair, LookingRatio};
+use syncline_record::{OverheadCost, OverheadPair, OverheadRatio};
 
 /// The profiler's processor time in the shown repetition, and the pairs of all repetitions; `None` without
 /// the profiler.
-pub(super) fn measure_overhead(shown: &RunResult, runs: &[RunResult]) -> Option<LookingCost> {
-    let spent = shown.spent?;
-    let pairs: Vec<LookingPair> = runs.iter().flat_map(|run| &run.weighed).copied().collect();
+pub(super) fn measure_overhead(shown: &RunResult, runs: &[RunResult]) -> Option<OverheadCost> {
+    let spent = shown.profiler_cpu?;
+    let pairs: Vec<OverheadPair> =
+        runs.iter().flat_map(|run| &run.overhead_pairs).copied().collect();
     let window_ns = shown.profile.as_ref().map_or(0, Profile::window_ns);
-    Some(LookingCost {
+    Some(OverheadCost {
         threads_ns: spent.threads_ns,
         programs_ns: spent.programs.map(|timed| timed.ns),
         programs_of_ns: spent.programs.map(|timed| timed.of_ns),
         programs_attached_ns: spent.programs.map(|timed| timed.attached_ns),
         share: share(&spent, window_ns, shown.head.machine.cores),
-        throughput: ratio(pairs.iter().map(LookingPair::throughput)),
+        throughput: ratio(pairs.iter().map(OverheadPair::throughput)),
         pairs,
     })
 }
@@ -36,14 +37,14 @@ fn share(spent: &ProfilerCpuTime, window_ns: u64, cores: usize) -> Option<f64> {
     Some((programs + threads) / cores as f64)
 }
 
-fn ratio(ratios: impl Iterator<Item = f64>) -> Option<LookingRatio> {
+fn ratio(ratios: impl Iterator<Item = f64>) -> Option<OverheadRatio> {
     let range = Range::of(ratios.filter(|ratio| ratio.is_finite()))?;
-    Some(LookingRatio { median: range.median, least: range.least, most: range.most })
+    Some(OverheadRatio { median: range.median, least: range.least, most: range.most })
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{LookingPair, ratio, share};
+    use super::{OverheadPair, ratio, share};
     use syncline_profiler::{BpfCpuTime, ProfilerCpuTime};
 
     #[test]
@@ -63,9 +64,9 @@ mod tests {
 
     #[test]
     fn ratios_are_computed_per_pair() {
-        let pair = |metered_per_s, unmetered_per_s| LookingPair { metered_per_s, unmetered_per_s };
+        let pair = |metered_per_s, unmetered_per_s| OverheadPair { metered_per_s, unmetered_per_s };
         let pairs = [pair(98.0, 100.0), pair(50.0, 40.0), pair(9.0, 10.0)];
-        let of = ratio(pairs.iter().map(LookingPair::throughput)).unwrap();
+        let of = ratio(pairs.iter().map(OverheadPair::throughput)).unwrap();
         assert_eq!((of.least, of.median, of.most), (0.9, 0.98, 1.25));
         assert_eq!(ratio(std::iter::once(f64::NAN)), None);
     }

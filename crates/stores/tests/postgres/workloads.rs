@@ -7,7 +7,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 use syncline_contract::{CheckOutcome, Durability, FailureKind, Meaning};
-use syncline_runner::{Event, Observer, RunPlan, RunResult, StopReason, Warning, run};
+use syncline_runner::{Event, Observer, RunPlan, RunResult, RunWarning, StopReason, run};
 use syncline_stores::AnyTarget;
 use syncline_workloads::AnyWorkload;
 
@@ -188,7 +188,7 @@ fn a_server_killed_during_a_run_leaves_a_result_that_reports_it() {
         result.outcomes,
         result.warnings
     );
-    let warned = |of: fn(&Warning) -> bool| result.warnings.iter().any(of);
-    assert!(warned(|warning| matches!(warning, Warning::ChecksNotMade { .. })));
-    assert!(warned(|warning| matches!(warning, Warning::NotRemoved { .. })));
+    let warned = |of: fn(&RunWarning) -> bool| result.warnings.iter().any(of);
+    assert!(warned(|warning| matches!(warning, RunWarning::ChecksNotMade { .. })));
+    assert!(warned(|warning| matches!(warning, RunWarning::NotRemoved { .. })));
 }

@@ -12,6 +12,17 @@
 //!    pushes it.
 //! 3. Futures never move after the first poll, and are dropped in place.
 //! 4. Nothing allocates once the queues have grown to the number of clients.
+//!
+//! | file | what it holds |
+//! |---|---|
+//! | `run_loop` | the pass loop, and the wait of the thread when no client is ready |
+//! | `pinned_futures` | futures of one unnameable type, contiguous in memory |
+//! | `prefetch` | the prefetch of the next client's memory |
+//! | `waker` | wakers with a queue for the owner thread and one for all others |
+//! | `timers` | clients that wait for a point in time |
+//! | `signal` | the phase of a run, as every worker sees it |
+//! | `yield_now` | a turn for the other ready clients |
+//! | `tests` | tests of wakes, sleepers and aborts |
 
 mod pinned_futures;
 mod prefetch;
@@ -24,8 +35,8 @@ mod waker;
 mod yield_now;
 
 pub(crate) use prefetch::PrefetchRange;
-pub use run_loop::ask;
-pub(crate) use run_loop::{Executor, block_on};
+pub(crate) use run_loop::Executor;
+pub use run_loop::block_on;
 pub(crate) use signal::{Phase, Signal};
 pub(crate) use timers::Timers;
 pub(crate) use yield_now::yield_now;

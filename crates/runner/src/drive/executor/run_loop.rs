@@ -167,13 +167,13 @@ impl<'t, F: Future<Output = ()>, P: Worker> Executor<'t, F, P> {
 }
 
 /// Runs a target's future outside its workers to its end, on the calling thread.
-pub fn ask<T>(future: impl Future<Output = T>) -> T {
-    block_on(future, &())
+pub fn block_on<T>(future: impl Future<Output = T>) -> T {
+    block_on_with(future, &())
 }
 
 /// Runs one future to its end on the calling thread. The worker's own part receives the start and the end of
 /// each pass.
-pub(crate) fn block_on<T>(future: impl Future<Output = T>, part: &impl Worker) -> T {
+pub(crate) fn block_on_with<T>(future: impl Future<Output = T>, part: &impl Worker) -> T {
     let mut output = None;
     let timers = Timers::default();
     let keep = async { output = Some(future.await) };

@@ -1,6 +1,7 @@
 //! Wakes from all sources, sleepers, and aborts.
 
-use super::{Executor, Phase, Signal, Timers, block_on, yield_now};
+use super::run_loop::block_on_with;
+use super::{Executor, Phase, Signal, Timers, yield_now};
 use std::cell::{Cell, RefCell};
 use std::future::poll_fn;
 use std::rc::Rc;
@@ -233,7 +234,7 @@ fn ending_wakes_sleepers_at_once_and_an_abort_drops_what_is_under_way() {
 #[test]
 fn block_on_returns_the_output() {
     assert_eq!(
-        block_on(
+        block_on_with(
             async {
                 yield_now().await;
                 7
