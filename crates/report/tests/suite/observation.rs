@@ -71,7 +71,7 @@ fn observed() -> Observation {
     }
 }
 
-fn record(alias: Option<&str>) -> ObservationRecord {
+pub(crate) fn record(alias: Option<&str>) -> ObservationRecord {
     from_observation(&observed(), &given(alias))
 }
 

@@ -9,7 +9,9 @@ use syncline_profile::{
     Thread, Total, View,
 };
 use syncline_record::Counted;
-use syncline_record::{Record, RunRecord, Writer, list, read, refold, share, stacks_of_record};
+use syncline_record::{
+    Record, RunRecord, Stacks, Writer, list, read, refold, share, stacks_of_record,
+};
 use syncline_report::{CostChoice, CostThreads, FunctionsBy, html, table};
 use syncline_runner::record::{RunInputs, from_run, head_from_run, stacks_of};
 use syncline_runner::{CounterUnit, RunResult, StoreCounter};
@@ -135,6 +137,14 @@ fn without_kernel() -> Profile {
 /// Three repetitions; the one with the median throughput committed a thousand.
 fn recorded(folder: &Path) -> (PathBuf, RunRecord) {
     recorded_of(folder, &[metered(1_100), metered(1_000), metered(900)])
+}
+
+/// A metered run with its stacks.
+pub(crate) fn recorded_with_stacks() -> (Record, Stacks) {
+    let folder = tempfile::tempdir().unwrap();
+    let (path, record) = recorded(folder.path());
+    let stacks = stacks_of_record(&path, &record, Some(&map())).unwrap();
+    (Record::from(record), stacks)
 }
 
 fn recorded_of(folder: &Path, runs: &[RunResult]) -> (PathBuf, RunRecord) {

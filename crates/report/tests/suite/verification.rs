@@ -9,7 +9,7 @@ use syncline_record::{
 };
 use syncline_report::{html, table};
 
-fn record() -> VerificationRecord {
+pub(crate) fn record() -> VerificationRecord {
     VerificationRecord {
         identity: Identity::new("verification", fixture::STARTED_NS, 11),
         body: VerificationBody {
