@@ -60,6 +60,15 @@ pub(super) enum Shape {
 type Error = Box<dyn std::error::Error>;
 type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
 
+/// The font size that the drawing library is given; it writes 12.1 pixels for it.
+const FONT_SIZE: i32 = 15;
+
+/// The pixels of the mean character of a note, at most: 0.6 of the font size, as in wide typefaces.
+const CHARACTER_WIDTH: f64 = 7.3;
+
+/// Pixels on each side of the notes at the right edge.
+const NOTE_MARGIN: u32 = 6;
+
 /// The drawing as an SVG element.
 pub(super) fn draw(chart: &Chart) -> String {
     let mut text = String::new();
@@ -89,9 +98,11 @@ fn escaped(text: &str) -> String {
 
 /// Draws, and returns a transparent circle over each marked point whose `title` has its value.
 fn draw_on(chart: &Chart, area: &Area<'_>) -> Result<String, Error> {
+    let longest_note = chart.notes.iter().map(|(_, text)| text.chars().count()).max();
+    let notes_width = (longest_note.unwrap_or(0) as f64 * CHARACTER_WIDTH).ceil() as u32;
     let mut context = ChartBuilder::on(area)
         .margin_top(10)
-        .margin_right(if chart.notes.is_empty() { 22 } else { 132 })
+        .margin_right(if chart.notes.is_empty() { 22 } else { notes_width + 2 * NOTE_MARGIN })
         .x_label_area_size(46)
         .y_label_area_size(chart.left)
         .build_cartesian_2d(Scale::of(&chart.x), Scale::of(&chart.y))?;
@@ -109,8 +120,8 @@ fn draw_on(chart: &Chart, area: &Area<'_>) -> Result<String, Error> {
         .set_all_tick_mark_size(4)
         .bold_line_style(GRID.stroke_width(1))
         .light_line_style(TRANSPARENT)
-        .label_style(("sans-serif", 15))
-        .axis_desc_style(("sans-serif", 15))
+        .label_style(("sans-serif", FONT_SIZE))
+        .axis_desc_style(("sans-serif", FONT_SIZE))
         .x_desc(&chart.x.title)
         .y_desc(&chart.y.title)
         .x_label_formatter(&text_of(&chart.x))
@@ -174,9 +185,9 @@ fn draw_on(chart: &Chart, area: &Area<'_>) -> Result<String, Error> {
             (pixel, text.as_str())
         })
         .collect();
-    let edge = chart.size.0 as i32 - 126;
+    let edge = (chart.size.0 - NOTE_MARGIN - notes_width) as i32;
     for (pixel, text) in apart(at_edge) {
-        area.draw(&Text::new(text.to_owned(), (edge, pixel - 8), ("sans-serif", 15)))?;
+        area.draw(&Text::new(text.to_owned(), (edge, pixel - 8), ("sans-serif", FONT_SIZE)))?;
     }
     area.present()?;
     Ok(values)

@@ -1,4 +1,5 @@
-//! What holds for every page: it is well formed, has one style, loads nothing and escapes its texts.
+//! What holds for every page: it is well formed, has one style, loads nothing, escapes its texts, and no chart
+//! cuts off a text.
 
 use crate::fixture::{self, ENGINE, SQLITE};
 use crate::html_tree::{Element, parse};
@@ -133,5 +134,72 @@ fn pages_of_little_or_nothing_are_pages_too() {
         let page = html::report(&records, &[]);
         assert!(page.starts_with("<!DOCTYPE html>") && page.ends_with("</html>"));
         parse(&page);
+    }
+}
+
+// The right half of "syncs in parallel: 60.2k/s" was outside of the drawing.
+#[test]
+fn no_text_of_a_chart_runs_past_its_view_box() {
+    let mut checked = 0;
+    for (name, page) in every_page() {
+        for svg in parse(&page).named("svg") {
+            // The reader gives names of attributes in lower case.
+            let Some(view_box) = svg.attribute("viewbox") else { continue };
+            let view_box: Vec<f64> =
+                view_box.split(' ').map(|number| number.parse().unwrap()).collect();
+            let [left, top, width, height] = view_box[..] else { panic!("{view_box:?}") };
+            for text in svg.named("text") {
+                checked += 1;
+                let [(from, to), (above, below)] = extent(svg, text);
+                let fits = from >= left
+                    && to <= left + width
+                    && above >= top - LINE_TOLERANCE
+                    && below <= top + height + LINE_TOLERANCE;
+                let words = text.text();
+                assert!(
+                    fits,
+                    "{name}: {words:?} from {from} to {to}, {above} to {below}: {view_box:?}"
+                );
+            }
+        }
+    }
+    assert!(checked > 200, "{checked}");
+}
+
+/// The height of a line is less certain than its width: descenders may be counted that are not there.
+const LINE_TOLERANCE: f64 = 2.0;
+
+/// An estimate of the space that a text takes, horizontally and vertically.
+fn extent(svg: &Element, text: &Element) -> [(f64, f64); 2] {
+    /// Of the font's size, for the mean character of a wide typeface.
+    const MEAN_WIDTH: f64 = 0.6;
+    let number = |name: &str| text.attribute(name).map(|value| value.parse::<f64>().unwrap());
+    // The sizes of the style sheet for texts without one.
+    let size = number("font-size").unwrap_or(match svg.attribute("class") {
+        Some("waits") => 10.5,
+        _ => 11.0,
+    });
+    let width = text.text().trim().chars().count() as f64 * size * MEAN_WIDTH;
+    let start = match text.attribute("text-anchor") {
+        Some("end") => -width,
+        Some("middle") => -width / 2.0,
+        _ => 0.0,
+    };
+    let down = match text.attribute("dy") {
+        Some("0.76em") => 0.76 * size,
+        Some("0.5ex") => 0.25 * size,
+        Some("-0.5ex") => -0.25 * size,
+        Some(other) => panic!("dy of {other}"),
+        None => 0.0,
+    };
+    let (x, y) = (number("x").unwrap_or(0.0), number("y").unwrap_or(0.0));
+    let (along, across) = ((start, start + width), (down - 0.76 * size, down + 0.24 * size));
+    match text.attribute("transform") {
+        // Turned to the left: the text runs upwards, and its lower edge is on the right.
+        Some(turned) => {
+            assert!(turned.starts_with("rotate(270, "), "{turned}");
+            [(x + across.0, x + across.1), (y - along.1, y - along.0)]
+        }
+        None => [(x + along.0, x + along.1), (y + across.0, y + across.1)],
     }
 }
