@@ -1,7 +1,7 @@
 //! Conversion of the results of runner and probe to records.
 
+use crate::closed_schema;
 use crate::fixture::{self, SQLITE};
-use crate::schema;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
@@ -225,7 +225,7 @@ fn repetitions_become_one_record_of_median_sum_and_range() {
     assert_eq!(end.cut_short, None);
     let text = table::run(&record);
     assert!(text.contains("10.0k/s inserts"), "{text}");
-    schema::check(&[Record::from(record)]);
+    closed_schema::check(&[Record::from(record)]);
 }
 
 #[test]
@@ -254,7 +254,7 @@ fn a_run_that_ended_early_has_a_reason() {
     let missing = from_run(&[result(100, None)], &given());
     assert_eq!(missing.end.cut_short.as_deref(), Some("1 of 3 repetitions ran"));
     assert_eq!(missing.end.throughput_range, None);
-    schema::check(&[Record::from(record), Record::from(missing)]);
+    closed_schema::check(&[Record::from(record), Record::from(missing)]);
 }
 
 #[test]
@@ -319,5 +319,33 @@ fn a_real_probe_becomes_a_record() {
     assert_eq!(line.line_1, record.body.sync_line.line_1);
     let text = table::probe(&record, Detail::Wide);
     assert!(text.contains("probe of") && text.contains("Verdict"), "{text}");
-    schema::check(&[Record::from(record), Record::from(fixture::run(SQLITE, 1, 9_000.0, 1.0))]);
+    closed_schema::check(&[
+        Record::from(record),
+        Record::from(fixture::run(SQLITE, 1, 9_000.0, 1.0)),
+    ]);
+}
+
+/// D8: the line moved fivefold between before and after without a warning.
+#[test]
+fn a_line_that_moved_by_more_than_a_fifth_causes_a_warning() {
+    let warned = |before: &[f64], after: &[f64]| {
+        let given = RunInputs {
+            dropped_syncs: None,
+            sync_line: SyncLine {
+                before: before.to_vec(),
+                after: after.to_vec(),
+                ..fixture::line()
+            },
+            ..given()
+        };
+        let run = result(1_000, Some(1.0));
+        let record = from_run(&[run], &given);
+        let mut warnings = record.end.warnings.into_iter();
+        warnings.find(|warning| warning.name == "line_moved")
+    };
+    let moved = warned(&[1_193.0, 3_597.0], &[1_294.0, 6_167.0]).unwrap();
+    assert!(moved.what.contains("6.17k/s"), "{}", moved.what);
+    assert!(warned(&[12_000.0, 12_100.0], &[9_000.0, 9_100.0]).is_some());
+    assert_eq!(warned(&[12_000.0, 12_100.0], &[11_000.0, 13_000.0]), None);
+    assert_eq!(warned(&[12_000.0], &[]), None);
 }

@@ -2,7 +2,7 @@
 
 use crate::cost_fixture;
 use crate::fixture::{self, SQLITE};
-use crate::{golden, schema};
+use crate::{closed_schema, golden};
 use syncline_profile::View;
 use syncline_record::{Cost, Record, RunRecord};
 use syncline_report::{CostChoice, CostThreads, table};
@@ -48,7 +48,7 @@ fn the_cost_of_a_metered_run_is_drawn() {
     let behalf = CostChoice { view: View::OnBehalfOf, threads: CostThreads::All };
     golden::check("cost_behalf_all.txt", &table::cost(&run, &behalf));
     assert!(table::run(&run).contains("Cost of a transaction by module"));
-    schema::check(&[Record::from(run)]);
+    closed_schema::check(&[Record::from(run)]);
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! The record of an observation: converted, written, read, shown, shared, withheld.
 
+use crate::closed_schema;
 use crate::fixture;
-use crate::schema;
 use std::path::PathBuf;
 use syncline_record::DroppedSyncs;
 use syncline_record::{Identity, ObservationRecord, Record, SyncLine, Writer, read, share};
@@ -97,7 +97,7 @@ fn an_observation_becomes_figures_with_their_sources() {
     assert_eq!(body.log_bytes_per_commit.value, Some(512.0));
     assert_eq!(body.sync_ns.value, None);
     assert_eq!(body.flushes_per_s.value, None);
-    schema::check(&[Record::from(record)]);
+    closed_schema::check(&[Record::from(record)]);
 }
 
 // B.F5
@@ -118,7 +118,7 @@ fn a_log_on_a_disk_that_drops_syncs_is_reported() {
     }
     let page = html::report(&[Record::from(record.clone())], &[]);
     assert!(page.contains("nobarrier"), "{page}");
-    schema::check(&[Record::from(record)]);
+    closed_schema::check(&[Record::from(record)]);
     let withheld = from_observation(&observed(), &given(Some("A")));
     let text = table::observation(&withheld);
     assert!(
@@ -148,7 +148,7 @@ fn transactions_that_only_read_are_not_commits_of_the_log() {
     ] {
         assert!(text.contains(words), "{words}: {text}");
     }
-    schema::check(&[Record::from(record)]);
+    closed_schema::check(&[Record::from(record)]);
     // If no transaction wrote, or that is not known, there is no ratio to the line.
     for grown in [Ok(0), Err("a replica".to_owned())] {
         *observed.counters.last_mut().unwrap() =
@@ -195,7 +195,7 @@ fn a_shared_or_withheld_observation_has_no_names() {
         assert!(!withheld.contains(name), "{name}: {withheld}");
     }
     assert!(withheld.contains("Store A"));
-    schema::check(&[Record::from(record(Some("Store A")))]);
+    closed_schema::check(&[Record::from(record(Some("Store A")))]);
     // Not even in a reason from the store's own message.
     let why = "PostgreSQL: permission denied to examine \"data_directory\"";
     let mut observed = observed();

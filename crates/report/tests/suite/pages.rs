@@ -6,7 +6,7 @@ use crate::html_tree::{Element, parse};
 use crate::page_outline::outline;
 use crate::published_fixture::commit_every;
 use crate::views::{move_to, swept};
-use crate::{comparison_page, golden, observation, stacks, verification};
+use crate::{comparison_page, golden, observation, stacks};
 use syncline_record::Record;
 use syncline_report::html;
 use syncline_report::table::{self, Detail};
@@ -31,7 +31,7 @@ fn every_page() -> Vec<(&'static str, String)> {
         ("runs by inserts per commit", html::report(&commit_every(), &[])),
         ("metered run", html::report(&[metered], &[metered_stacks])),
         ("observation", html::report(&[Record::from(observation::record(None))], &[])),
-        ("verification", html::report(&[Record::from(verification::record())], &[])),
+        ("verification", html::report(&[Record::from(fixture::verification())], &[])),
         ("comparison", comparison_page::page(&run, &run, false)),
         ("refused comparison", comparison_page::page(&run, &other, false)),
     ]

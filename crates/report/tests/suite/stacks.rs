@@ -1,7 +1,7 @@
 //! Profiles: folded into the record, saved next to it, folded again, shown function by function.
 
 use crate::conversion::{given, result};
-use crate::{fixture, schema};
+use crate::{closed_schema, fixture};
 use std::path::{Path, PathBuf};
 use syncline_contract::Meaning;
 use syncline_profile::{
@@ -189,7 +189,7 @@ fn a_profile_is_folded_by_the_commits_of_the_median_repetition() {
     assert!(calls.innermost.is_empty(), "never a zero that was not measured");
     let wall = cost.metric("wall").unwrap();
     assert!(wall.innermost.iter().all(|row| row.share_range.is_none()));
-    schema::check(&[Record::from(record)]);
+    closed_schema::check(&[Record::from(record)]);
 }
 
 #[test]

@@ -135,6 +135,15 @@ fn a_store_that_never_promised_is_not_the_best_one() {
     assert!(surveys[0].sentences()[1].contains("1.87M/s"));
 }
 
+/// D8: 1.42 times the line at one counted commit per sync.
+#[test]
+fn a_rate_above_what_counted_syncs_allow_is_shown_without_a_ratio() {
+    let view = table::run(&fixture::run(SQLITE, 1, 17_150.0, 1.0));
+    let flat = view.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(flat.contains("cannot be compared with the disk's sync rate: 17"), "{view}");
+    assert!(!flat.contains(" x the disk's sync rate"), "{view}");
+}
+
 /// A view prints missing values as unknown, never as zero.
 #[test]
 fn a_record_that_was_cut_short_is_shown_with_its_remaining_figures() {
