@@ -118,9 +118,9 @@ impl Profile {
 /// A profile that is being filled. Collectors add in any order.
 #[derive(Debug, Default)]
 pub struct ProfileBuilder {
-    frames: Numbered<Frame>,
-    stacks: Numbered<Vec<u32>>,
-    threads: Numbered<Thread>,
+    frames: Interner<Frame>,
+    stacks: Interner<Vec<u32>>,
+    threads: Interner<Thread>,
     sums: HashMap<(Metric, ThreadId, StackId), (u64, u64)>,
     accounts: Vec<Account>,
     histograms: Vec<Histogram>,
@@ -191,18 +191,18 @@ impl ProfileBuilder {
 
 /// Distinct values, numbered in the order of their insertion.
 #[derive(Debug)]
-struct Numbered<T> {
+struct Interner<T> {
     values: Vec<T>,
     numbers: HashMap<T, u32>,
 }
 
-impl<T> Default for Numbered<T> {
+impl<T> Default for Interner<T> {
     fn default() -> Self {
-        Numbered { values: Vec::new(), numbers: HashMap::new() }
+        Interner { values: Vec::new(), numbers: HashMap::new() }
     }
 }
 
-impl<T: Clone + Eq + std::hash::Hash> Numbered<T> {
+impl<T: Clone + Eq + std::hash::Hash> Interner<T> {
     fn number(&mut self, value: T) -> u32 {
         if let Some(number) = self.numbers.get(&value) {
             return *number;

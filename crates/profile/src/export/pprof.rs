@@ -39,7 +39,7 @@ pub fn pprof(profile: &Profile, map: &Map, to: &mut impl Write) -> io::Result<()
     }
     file.number(10, profile.window_ns());
     let mut gzip = GzEncoder::new(to, Compression::default());
-    gzip.write_all(file.written())?;
+    gzip.write_all(file.as_bytes())?;
     gzip.finish()?;
     Ok(())
 }
@@ -77,7 +77,7 @@ fn samples<'p>(
     let stacks = Stacks::new(profile, map, View::Innermost);
     let mut places: BTreeMap<SampleKey, Vec<u64>> = BTreeMap::new();
     for sample in profile.samples() {
-        let charged = stacks.charged(sample);
+        let charged = stacks.charge_of(sample);
         let place = (sample.thread, sample.stack, charged.class, charged.module);
         let values = places.entry(place).or_insert_with(|| vec![0; metrics.len()]);
         let position = metrics.iter().position(|it| *it == sample.metric);

@@ -44,7 +44,7 @@ impl<'p> ChargedProfile<'p> {
     /// Every sample.
     pub fn samples(&self) -> impl Iterator<Item = ChargedSample<'_>> {
         self.profile.samples().iter().map(|sample| {
-            let charged = self.stacks.charged(sample);
+            let charged = self.stacks.charge_of(sample);
             ChargedSample {
                 metric: sample.metric,
                 weight: sample.weight,

@@ -37,7 +37,7 @@ fn cost(
 ) -> MetricCost {
     let (mut sums, mut guessed, mut all) = (Sums::default(), 0, 0);
     for sample in profile.samples().iter().filter(|it| it.metric == metric) {
-        let charged = stacks.charged(sample);
+        let charged = stacks.charge_of(sample);
         sums.add(charged.class, charged.module, sample.weight, sample.count);
         guessed += if charged.guess { sample.weight } else { 0 };
         all += sample.weight;

@@ -83,7 +83,7 @@ pub(super) fn draw(chart: &Chart) -> String {
     // The drawing scales with the page and has a label for screen readers.
     let (width, height) = chart.size;
     let opening = format!("<svg width=\"{width}\" height=\"{height}\" ");
-    let title = escaped(&chart.title);
+    let title = escape(&chart.title);
     text.replacen(
         &opening,
         &format!("<svg class=\"chart\" role=\"img\" aria-label=\"{title}\" "),
@@ -91,7 +91,7 @@ pub(super) fn draw(chart: &Chart) -> String {
     )
 }
 
-fn escaped(text: &str) -> String {
+fn escape(text: &str) -> String {
     let text = text.replace('&', "&amp;").replace('<', "&lt;");
     text.replace('>', "&gt;").replace('"', "&quot;")
 }
@@ -174,7 +174,7 @@ fn draw_on(chart: &Chart, area: &Area<'_>) -> Result<String, Error> {
         let value = format!("{}, {}", chart.x.text(*x), chart.y.text(*y));
         values += &format!(
             "<circle class=\"value\" cx=\"{left}\" cy=\"{top}\" r=\"9\"><title>{}</title></circle>\n",
-            escaped(&value)
+            escape(&value)
         );
     }
     let at_edge: Vec<(i32, &str)> = chart
@@ -186,7 +186,7 @@ fn draw_on(chart: &Chart, area: &Area<'_>) -> Result<String, Error> {
         })
         .collect();
     let edge = (chart.size.0 - NOTE_MARGIN - notes_width) as i32;
-    for (pixel, text) in apart(at_edge) {
+    for (pixel, text) in separate(at_edge) {
         area.draw(&Text::new(text.to_owned(), (edge, pixel - 8), ("sans-serif", FONT_SIZE)))?;
     }
     area.present()?;
@@ -194,7 +194,7 @@ fn draw_on(chart: &Chart, area: &Area<'_>) -> Result<String, Error> {
 }
 
 /// Notes from top to bottom, moved down where two would overlap.
-fn apart(mut notes: Vec<(i32, &str)>) -> Vec<(i32, &str)> {
+fn separate(mut notes: Vec<(i32, &str)>) -> Vec<(i32, &str)> {
     const HEIGHT: i32 = 17;
     notes.sort_by_key(|(pixel, _)| *pixel);
     for index in 1..notes.len() {

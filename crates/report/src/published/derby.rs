@@ -1,6 +1,6 @@
 //! Derby's resource usage by module, 2006.
 
-use super::source::{Source, parsed};
+use super::source::{Source, parse};
 use serde::Deserialize;
 use std::sync::LazyLock;
 
@@ -65,7 +65,7 @@ pub(crate) struct DerbyGarbage {
 /// The published figures.
 pub(crate) fn derby() -> &'static Derby {
     static FILE: LazyLock<Derby> =
-        LazyLock::new(|| parsed(include_str!("../../data/published/derby.json")));
+        LazyLock::new(|| parse(include_str!("../../data/published/derby.json")));
     &FILE
 }
 

@@ -1,6 +1,6 @@
 //! The article on transaction performance, 2008.
 
-use super::source::{Source, parsed};
+use super::source::{Source, parse};
 use serde::Deserialize;
 use std::sync::LazyLock;
 
@@ -48,7 +48,7 @@ pub(crate) struct CommitEvery {
 /// The published figures.
 pub(crate) fn from_dual() -> &'static FromDual {
     static FILE: LazyLock<FromDual> =
-        LazyLock::new(|| parsed(include_str!("../../data/published/fromdual.json")));
+        LazyLock::new(|| parse(include_str!("../../data/published/fromdual.json")));
     &FILE
 }
 

@@ -1,6 +1,6 @@
 //! The results of the K2 platform, 2022.
 
-use super::source::{Source, parsed};
+use super::source::{Source, parse};
 use serde::Deserialize;
 use std::sync::LazyLock;
 
@@ -58,7 +58,7 @@ pub(crate) struct K2Column {
 /// The published figures.
 pub(crate) fn k2() -> &'static K2 {
     static FILE: LazyLock<K2> =
-        LazyLock::new(|| parsed(include_str!("../../data/published/k2.json")));
+        LazyLock::new(|| parse(include_str!("../../data/published/k2.json")));
     &FILE
 }
 

@@ -54,7 +54,7 @@ impl<'a> Survey<'a> {
         let mut surveys: Vec<Survey<'a>> =
             probes.map(|probe| Survey { probe, runs: Vec::new() }).collect();
         for run in records.iter().filter_map(Record::as_run) {
-            if let Some(home) = surveys.iter_mut().find(|survey| survey.holds(run)) {
+            if let Some(home) = surveys.iter_mut().find(|survey| survey.contains(run)) {
                 home.runs.push(run);
             }
         }
@@ -108,10 +108,10 @@ impl<'a> Survey<'a> {
     /// Three sentences: the directory's sync rates, the throughput of the stores relative to them, and the
     /// gaps in this survey.
     pub fn sentences(&self) -> [String; 3] {
-        [sentences::directory(self), sentences::stores(self), sentences::not_known(self)]
+        [sentences::directory(self), sentences::stores(self), sentences::gaps(self)]
     }
 
-    fn holds(&self, run: &RunRecord) -> bool {
+    fn contains(&self, run: &RunRecord) -> bool {
         let (mine, theirs) = (&self.probe.identity.survey, &run.identity.survey);
         let here = run.end.sync_line.directory.as_deref().is_none_or(|directory| {
             self.probe.body.sync_line.directory.as_deref() == Some(directory)
@@ -128,7 +128,7 @@ impl<'a> Survey<'a> {
 
 impl StepOutcome<'_> {
     /// The run, if it was run.
-    pub fn ran(&self) -> Option<&RunRecord> {
+    pub fn run(&self) -> Option<&RunRecord> {
         match self {
             StepOutcome::Ran(run) => Some(run),
             StepOutcome::NotRun(_) => None,

@@ -21,7 +21,7 @@ pub fn list(records: &[Listed]) -> String {
         ("durability", Side::Left),
         ("id", Side::Left),
     ])
-    .spare(&["p50", "p99", "durability"]);
+    .optional_columns(&["p50", "p99", "durability"]);
     let mut refused = String::new();
     let runs: Vec<&RunRecord> =
         records.iter().filter_map(|listed| listed.record.as_ref().ok()?.as_run()).collect();
@@ -38,7 +38,7 @@ pub fn list(records: &[Listed]) -> String {
                 }
                 grid.row(cells(record, &runs));
             }
-            Err(error) => refused += &prose::wrapped("left out: ", &error.to_string()),
+            Err(error) => refused += &prose::wrap("left out: ", &error.to_string()),
         }
     }
     let table = if grid.is_empty() { String::new() } else { grid.render() };

@@ -26,7 +26,7 @@ fn every_record_of_these_tests_is_consistent() {
         published_fixture::update(),
         from_run(
             &[conversion::result(1_000, Some(0.5)), conversion::result(900, None)],
-            &conversion::given(),
+            &conversion::run_inputs(),
         ),
     ]);
     assert!(runs.len() > 15);
@@ -48,7 +48,7 @@ fn an_inconsistent_record_has_a_warning() {
 }
 
 fn warned(run: &syncline_runner::RunResult) -> String {
-    let record = from_run(std::slice::from_ref(run), &conversion::given());
+    let record = from_run(std::slice::from_ref(run), &conversion::run_inputs());
     let named = |one: &syncline_record::Warning| format!("{}: {}", one.name, one.what);
     let warnings: Vec<String> = record.end.warnings.iter().map(named).collect();
     warnings.join("\n")

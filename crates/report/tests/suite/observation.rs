@@ -72,10 +72,10 @@ fn observed() -> Observation {
 }
 
 pub(crate) fn record(alias: Option<&str>) -> ObservationRecord {
-    from_observation(&observed(), &given(alias))
+    from_observation(&observed(), &inputs(alias))
 }
 
-fn given(alias: Option<&str>) -> ObservationInputs {
+fn inputs(alias: Option<&str>) -> ObservationInputs {
     ObservationInputs {
         identity: Identity::new("observation", fixture::STARTED_NS, 9),
         name: "postgres".to_owned(),
@@ -107,8 +107,8 @@ fn a_log_on_a_disk_that_drops_syncs_is_reported() {
         evidence: "ext4 at /data is mounted with nobarrier, so no flush is sent".to_owned(),
         remedy: Some("mount -o remount,barrier /data".to_owned()),
     };
-    let given = |alias| ObservationInputs { dropped_syncs: Some(dropped.clone()), ..given(alias) };
-    let record = from_observation(&observed(), &given(None));
+    let inputs = |alias| ObservationInputs { dropped_syncs: Some(dropped.clone()), ..inputs(alias) };
+    let record = from_observation(&observed(), &inputs(None));
     let text = table::observation(&record).replace("\n  ", " ");
     for words in [
         "keeps nothing over a power cut, whatever the store syncs: ext4 at /data is mounted with nobarrier",
@@ -119,7 +119,7 @@ fn a_log_on_a_disk_that_drops_syncs_is_reported() {
     let page = html::report(&[Record::from(record.clone())], &[]);
     assert!(page.contains("nobarrier"), "{page}");
     closed_schema::check(&[Record::from(record)]);
-    let withheld = from_observation(&observed(), &given(Some("A")));
+    let withheld = from_observation(&observed(), &inputs(Some("A")));
     let text = table::observation(&withheld);
     assert!(
         text.contains("keeps nothing over a power cut") && !text.contains("nobarrier"),
@@ -133,7 +133,7 @@ fn transactions_that_only_read_are_not_commits_of_the_log() {
     // A hundred of the thousand wrote.
     let ids = counter(Meaning::TransactionIds, CounterUnit::Count, Ok(100));
     observed.counters.push(ids);
-    let record = from_observation(&observed, &given(None));
+    let record = from_observation(&observed, &inputs(None));
     let body = &record.body;
     assert_eq!(body.commits_per_s, Some(100.0), "all commits");
     assert_eq!(body.writing_commits_per_s.as_ref().unwrap().value, Some(10.0));
@@ -153,7 +153,7 @@ fn transactions_that_only_read_are_not_commits_of_the_log() {
     for grown in [Ok(0), Err("a replica".to_owned())] {
         *observed.counters.last_mut().unwrap() =
             counter(Meaning::TransactionIds, CounterUnit::Count, grown);
-        let body = from_observation(&observed, &given(None)).body;
+        let body = from_observation(&observed, &inputs(None)).body;
         assert_eq!(body.commits_per_s, Some(100.0));
         assert_eq!(body.commits_per_sync.value, None);
         assert_eq!(body.commits_per_sync_call.value, None);
@@ -201,9 +201,9 @@ fn a_shared_or_withheld_observation_has_no_names() {
     let mut observed = observed();
     observed.last.log_location = LogLocation::Nowhere(why.to_owned());
     observed.device = Err(why.to_owned());
-    let flushes = from_observation(&observed, &given(None)).body.flushes_per_s;
+    let flushes = from_observation(&observed, &inputs(None)).body.flushes_per_s;
     assert!(flushes.source.contains("directory of the log is unknown"), "{flushes:?}");
-    let mut given = given(Some("Store A"));
+    let mut given = inputs(Some("Store A"));
     given.sync_line = SyncLine::unknown(None, why);
     let withheld = Record::from(from_observation(&observed, &given)).to_value().to_string();
     assert!(!withheld.contains("PostgreSQL"), "{withheld}");

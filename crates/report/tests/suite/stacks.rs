@@ -1,6 +1,6 @@
 //! Profiles: folded into the record, saved next to it, folded again, shown function by function.
 
-use crate::conversion::{given, result};
+use crate::conversion::{result, run_inputs};
 use crate::{closed_schema, fixture};
 use std::path::{Path, PathBuf};
 use syncline_contract::Meaning;
@@ -148,7 +148,7 @@ pub(crate) fn recorded_with_stacks() -> (Record, Stacks) {
 }
 
 fn recorded_of(folder: &Path, runs: &[RunResult]) -> (PathBuf, RunRecord) {
-    let given = RunInputs { map: Some(map()), ..given() };
+    let given = RunInputs { map: Some(map()), ..run_inputs() };
     let mut record = from_run(runs, &given);
     let head = head_from_run(&runs[0].head, &given);
     let mut writer = Writer::create_run(folder, &given.identity, &head).unwrap();
@@ -228,7 +228,7 @@ fn a_shared_record_names_no_stacks_and_a_withheld_product_keeps_none() {
     let error = stacks_of_record(&path, shared, None).unwrap_err().to_string();
     assert!(error.contains("has no stacks"), "{error}");
     let runs = [metered(1_000)];
-    let aliased = RunInputs { alias: Some("Store A".to_owned()), map: Some(map()), ..given() };
+    let aliased = RunInputs { alias: Some("Store A".to_owned()), map: Some(map()), ..run_inputs() };
     assert!(stacks_of(&runs, &aliased).is_none());
     let cost = from_run(&runs, &aliased).end.cost.unwrap();
     assert!(!format!("{cost:?}").contains("toy"), "{cost:?}");
@@ -248,7 +248,7 @@ fn a_withheld_product_keeps_the_warning_that_two_counts_disagree() {
         }],
         ..metered(1_000)
     };
-    let aliased = RunInputs { alias: Some("Store A".to_owned()), map: Some(map()), ..given() };
+    let aliased = RunInputs { alias: Some("Store A".to_owned()), map: Some(map()), ..run_inputs() };
     let cost = from_run(&[run], &aliased).end.cost.unwrap();
     let text = format!("{cost:?}");
     assert!(!text.contains("toy") && !text.contains("pg_stat"), "{text}");
@@ -283,7 +283,7 @@ fn flushes_are_compared_with_sync_calls_if_synchronous_writes_are_not_counted() 
         let mut run = metered(1_000);
         run.per_commit.flushes = Counted::by(Some(flushes), "the disk's counter");
         run.per_commit.synced_writes = writes;
-        let record = from_run(&[run], &given());
+        let record = from_run(&[run], &run_inputs());
         let cost = record.end.cost.as_ref().unwrap();
         let text = table::cost(&record, &CostChoice::default());
         let text = text.split_whitespace().collect::<Vec<_>>().join(" ");

@@ -116,8 +116,8 @@ fn concurrent_tx_row(run: &RunRecord) -> Vec<String> {
         run.head.plan.clients.to_string(),
         printed.to_string(),
         outcomes.aborted.to_string(),
-        failed(outcomes).to_string(),
-        not_ended(run, printed + failed(outcomes)).to_string(),
+        failures(outcomes).to_string(),
+        unended_transactions(run, printed + failures(outcomes)).to_string(),
         ms.to_string(),
         whole_per_s(printed, ms),
         units::or_unknown(per_s, |rate| format!("{rate:.1}")),
@@ -159,7 +159,7 @@ fn mrow(own: &[&(String, &RunRecord)]) -> String {
                 "{label}: the record does not distinguish readers and writer, and counts both"
             ));
         }
-        text += &flushed(label, run);
+        text += &flush_note(label, run);
     }
     text += "\n";
     text + &note(
@@ -190,7 +190,7 @@ fn mrmw(own: &[&(String, &RunRecord)]) -> String {
     text += &grid.render();
     for (label, run) in own {
         text += &causes(label, &run.end.outcomes);
-        text += &flushed(label, run);
+        text += &flush_note(label, run);
     }
     text += "\n";
     text + &note(
@@ -212,17 +212,17 @@ fn mrmw_row(name: &str, run: &RunRecord) -> Vec<String> {
         name.to_owned(),
         outcomes.committed.to_string(),
         outcomes.unfinished.to_string(),
-        failed(outcomes).to_string(),
+        failures(outcomes).to_string(),
         (run.end.elapsed_ns() / 1_000_000).to_string(),
         units::or_unknown(read, |(tasks, each)| (tasks.committed * each).to_string()),
-        written(run),
+        records_at_end(run),
         figure("verified a second"),
         figure("written a second"),
     ]
 }
 
 /// The number of records at the end, over all repetitions: those loaded and those of acknowledged writers.
-fn written(run: &RunRecord) -> String {
+fn records_at_end(run: &RunRecord) -> String {
     let each = option(run, "writes_per_task").or_else(|| option(run, "records_per_commit"));
     let known = of_kinds(run, "write").zip(each).zip(option(run, "prewritten"));
     let loads = run.end.repetitions.len().max(1) as u64;
@@ -236,7 +236,7 @@ fn option(run: &RunRecord, name: &str) -> Option<u64> {
 }
 
 /// A note on the share of the acknowledged tasks that waited for a flush.
-fn flushed(label: &str, run: &RunRecord) -> String {
+fn flush_note(label: &str, run: &RunRecord) -> String {
     let all = run.end.outcomes.committed;
     let word = run.head.target.durability.as_deref();
     let waited = match word {
@@ -264,10 +264,10 @@ fn mrow_row(name: &str, run: &RunRecord) -> Vec<String> {
         name.to_owned(),
         outcomes.committed.to_string(),
         outcomes.unfinished.to_string(),
-        failed(&outcomes).to_string(),
+        failures(&outcomes).to_string(),
         ms.to_string(),
         whole_per_s(outcomes.committed, ms),
-        written(run),
+        records_at_end(run),
         units::or_unknown(reads.next(), |figure| units::rate(figure.value)),
     ]
 }
@@ -293,12 +293,12 @@ fn readers(run: &RunRecord) -> Outcomes {
     reading_tasks(run).unwrap_or_else(|| run.end.outcomes.clone())
 }
 
-fn failed(outcomes: &Outcomes) -> u64 {
+fn failures(outcomes: &Outcomes) -> u64 {
     outcomes.conflicted + outcomes.failed
 }
 
 /// Requested transactions that did not end, or those that the end cut off, whichever is more.
-fn not_ended(run: &RunRecord, ended: u64) -> u64 {
+fn unended_transactions(run: &RunRecord, ended: u64) -> u64 {
     let phases = run.end.repetitions.len().max(1) as u64;
     let requested = run.head.plan.transactions.map_or(0, |each| each.saturating_mul(phases));
     run.end.outcomes.unfinished.max(requested.saturating_sub(ended))

@@ -93,7 +93,7 @@ fn estimates_for(
     };
     let found = match name {
         // A record has no data sheet to calculate with.
-        "calculated" => plain(vec![from_dual_table::calculated(None::<&AccessTime>)]),
+        "calculated" => plain(vec![from_dual_table::data_sheet_estimate(None::<&AccessTime>)]),
         "seeks" => plain(probes.iter().map(|probe| from_dual_table::seeks(probe)).collect()),
         "log I/O" => of_singles(log_writes),
         "syncs of one block" => plain(syncs(probes, runs)),

@@ -9,7 +9,7 @@ use syncline_record::{Record, RunRecord};
 type Options = BTreeMap<String, String>;
 
 /// The run and its published mix; an error if it has none.
-pub(super) fn fitting(record: &Record) -> Result<(&'static K2Mix, &RunRecord)> {
+pub(super) fn published_mix(record: &Record) -> Result<(&'static K2Mix, &RunRecord)> {
     let run = record.as_run().ok_or_else(|| REQUIREMENTS.refuse(record))?;
     let (name, options) = (&run.head.workload.name, &run.head.workload.options);
     let requested = match name.as_str() {

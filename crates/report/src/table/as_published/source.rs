@@ -42,10 +42,10 @@ impl Published {
 
     /// Its name on the command line.
     pub fn word(self) -> &'static str {
-        self.wants().view
+        self.requirements().view
     }
 
-    fn wants(self) -> SourceRequirements {
+    fn requirements(self) -> SourceRequirements {
         match self {
             Published::K2 => k2::REQUIREMENTS,
             Published::Mail2002 => mail2002::REQUIREMENTS,

@@ -38,7 +38,7 @@ pub fn accounts(accounts: &[Account]) -> String {
             text += "  nothing\n";
         }
         for (heading, metrics) in list {
-            text += &prose::wrapped("  ", &(heading + &metrics.join(", ")));
+            text += &prose::wrap("  ", &(heading + &metrics.join(", ")));
         }
     }
     text

@@ -3,8 +3,8 @@
 use super::super::grid::{Grid, Side};
 use super::super::prose;
 use crate::cost::{
-    CostChoice, Figure, Heading, Sheet, SheetRow, accounts_in_words, charged_in_words, sentences,
-    shown, title,
+    CostChoice, Figure, Heading, Sheet, SheetRow, accounts_in_words, cell_text, charging_in_words,
+    sentences, title,
 };
 use syncline_record::{Cost, RunRecord};
 
@@ -14,26 +14,26 @@ const WIDEST: usize = 80;
 /// The cost of a profiled run; a sentence if it was not profiled.
 pub fn cost(run: &RunRecord, choice: &CostChoice) -> String {
     match &run.end.cost {
-        Some(cost) => drawn(cost, choice),
-        None if run.head.plan.looks_per_s.is_some() => prose::wrapped(
+        Some(cost) => render(cost, choice),
+        None if run.head.plan.looks_per_s.is_some() => prose::wrap(
             "  ",
             "the run was profiled but has no cost: the store's process is not known, or the run ended \
              before its measured phase",
         ),
-        None => prose::wrapped(
+        None => prose::wrap(
             "  ",
             "the run was not profiled: syncline run --meter shows where a store's time goes",
         ),
     }
 }
 
-fn drawn(cost: &Cost, choice: &CostChoice) -> String {
+fn render(cost: &Cost, choice: &CostChoice) -> String {
     let sheet = Sheet::of(cost, choice);
     let map = cost.map.as_deref().unwrap_or("none");
     let mut text = prose::heading("Cost of a transaction by module");
-    text += &prose::wrapped(
+    text += &prose::wrap(
         "  ",
-        &format!("{}; charged {}; map {map}", sheet.threads, charged_in_words(choice.view)),
+        &format!("{}; charged {}; map {map}", sheet.threads, charging_in_words(choice.view)),
     );
     for (about, columns) in blocks(&sheet) {
         text += "\n";
@@ -41,11 +41,11 @@ fn drawn(cost: &Cost, choice: &CostChoice) -> String {
     }
     text += "\n";
     for sentence in sentences(cost, choice) {
-        text += &prose::wrapped("  ", &sentence);
+        text += &prose::wrap("  ", &sentence);
     }
-    text += &how(cost);
+    text += &measurement_methods(cost);
     for warning in &cost.warnings {
-        text += &prose::wrapped("warning: ", warning);
+        text += &prose::wrap("warning: ", warning);
     }
     text
 }
@@ -88,7 +88,7 @@ fn blocks(sheet: &Sheet) -> Vec<(About, Vec<usize>)> {
     let mut blocks: Vec<(About, Vec<usize>)> = Vec::new();
     let mut left = 0;
     for (column, heading) in sheet.headings.iter().enumerate() {
-        let cells = all_rows(sheet).map(|row| shown(&row.cells[column]).chars().count());
+        let cells = all_rows(sheet).map(|row| cell_text(&row.cells[column]).chars().count());
         let width = cells.max().unwrap_or(0).max(title(*heading).len()) + 2;
         let about = About::of(*heading);
         match blocks.last_mut() {
@@ -118,7 +118,7 @@ fn table(sheet: &Sheet, about: About, columns: &[usize]) -> String {
     let mut grid = Grid::new(&heads);
     let row = |row: &SheetRow| {
         let mut cells = vec![format!("  {}", row.name)];
-        cells.extend(columns.iter().map(|column| shown(&row.cells[*column])));
+        cells.extend(columns.iter().map(|column| cell_text(&row.cells[*column])));
         cells
     };
     for module in &sheet.modules {
@@ -138,10 +138,10 @@ fn table(sheet: &Sheet, about: About, columns: &[usize]) -> String {
 }
 
 /// How each metric was measured.
-fn how(cost: &Cost) -> String {
+fn measurement_methods(cost: &Cost) -> String {
     let mut text = prose::heading("Measurement methods");
     for sentence in accounts_in_words(cost) {
-        text += &prose::wrapped("  ", &sentence);
+        text += &prose::wrap("  ", &sentence);
     }
     text
 }
