@@ -11,7 +11,7 @@ use std::os::unix::process::CommandExt;
 use std::process::Command;
 use syncline_console::terminal;
 use syncline_stores::libpq;
-use syncline_stores::server::{names_server, shown, without_secrets};
+use syncline_stores::server::{names_server, redacted_url, without_secrets};
 
 /// The beginning of the names of our own variables.
 const OWN_VARIABLE: &str = "${SYNCLINE_PASSWORD_";
@@ -119,7 +119,7 @@ pub(crate) fn command_line() -> String {
         }
         match option_password(&argument) {
             Some((option, _)) => format!("{option}="),
-            None if names_server(&argument) => shown(&argument),
+            None if names_server(&argument) => redacted_url(&argument),
             None => argument,
         }
     });

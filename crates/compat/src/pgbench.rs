@@ -25,7 +25,7 @@ use syncline_console::{CannotRun, Outcome, Verdict, terminal};
 use syncline_contract::{Capabilities, ClientModel, Protocol, Target};
 use syncline_instrument::clock;
 use syncline_runner::{Arrival, Event, Observer, RunPlan, StopReason, TransactionListener};
-use syncline_stores::server::shown;
+use syncline_stores::server::redacted_url;
 use syncline_workloads::AnyWorkload;
 use syncline_workloads::script::{BUILTINS, Builtin, Scripts, as_item};
 
@@ -109,7 +109,7 @@ fn initialize<L: Laboratory>(
     if !target.capabilities().reopens {
         return Err(CannotRun(format!(
             "-i: the tables of {} would be removed with the run; name a place that stays, such as --on sqlite:bench.db",
-            shown(url)
+            redacted_url(url)
         )));
     }
     let select = [Chosen::BuiltIn("select-only".to_owned())];

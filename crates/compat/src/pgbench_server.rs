@@ -194,7 +194,7 @@ mod tests {
     fn a_password_in_a_connection_string_stays_hidden() {
         let named = of(&database("host=db user=u password=p@w dbname=t"), &[], &[]);
         let named = named.unwrap().unwrap();
-        let shown = syncline_stores::server::shown(&named.url);
+        let shown = syncline_stores::server::redacted_url(&named.url);
         assert_eq!(shown, "postgres://u@db/t?schema=pgbench");
         let why = of(&database("host=db pasword=secret"), &[], &[]).unwrap_err();
         assert!(!why.contains("secret"), "{why}");

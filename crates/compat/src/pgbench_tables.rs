@@ -11,7 +11,7 @@ use syncline_contract::{
     AccessPattern, Any, Many, Plan, Protocol, Read, RequestTracker, Session, Several, Stop, Target,
     Transaction, UserView, Value,
 };
-use syncline_stores::server::shown;
+use syncline_stores::server::redacted_url;
 
 /// pgbench's tables.
 pub(super) const TABLES: [&str; 4] =
@@ -31,7 +31,7 @@ pub(super) fn refuse_if_present(view: &UserView, url: &str) -> Result<(), Cannot
     Err(CannotRun(format!(
         "-i would create new tables, but {table} is at {} already; Syncline did not create it and does not \
          drop it: omit -i to use it as it is, or drop it first (pgbench -i -I d)",
-        shown(url)
+        redacted_url(url)
     )))
 }
 
@@ -41,7 +41,7 @@ pub(super) fn refuse_both(view: &UserView, url: &str) -> CannotRun {
     CannotRun(format!(
         "{table} is at {0}, and so are tables that `syncline pgbench -i` created: remove Syncline's with \
          `syncline clean --on {0}`, or drop the others",
-        shown(url)
+        redacted_url(url)
     ))
 }
 
@@ -49,7 +49,7 @@ pub(super) fn refuse_both(view: &UserView, url: &str) -> CannotRun {
 pub(super) fn missing(url: &str) -> CannotRun {
     CannotRun(format!(
         "pgbench's tables do not exist at {}: create them with -i first, with the same options",
-        shown(url)
+        redacted_url(url)
     ))
 }
 

@@ -4,7 +4,7 @@
 //! SCHEME://USER:PASSWORD@HOST:PORT/DB with a socket instead of a host: SCHEME://USER@:PORT/DB?socket=PATH
 //! ```
 
-use syncline_stores::server::coded_path;
+use syncline_stores::server::percent_encoded_path;
 
 /// A server from options; the target chooses the defaults of missing parts.
 #[derive(Clone, Debug, Default)]
@@ -27,7 +27,7 @@ impl Server<'_> {
     pub(super) fn url(&self) -> String {
         let filled = |part: Option<&str>, before: &str| {
             let part = part.filter(|part| !part.is_empty());
-            part.map_or(String::new(), |part| format!("{before}{}", coded_path(part)))
+            part.map_or(String::new(), |part| format!("{before}{}", percent_encoded_path(part)))
         };
         let is_path = |host: &&str| host.starts_with('/');
         let socket = self.socket.filter(|path| !path.is_empty());
@@ -40,8 +40,9 @@ impl Server<'_> {
         let (host, port) = (filled(host, ""), filled(self.port, ":"));
         let options = socket.map(|path| ("socket", path)).into_iter();
         let options = options.chain(self.options.iter().copied());
-        let options: Vec<_> =
-            options.map(|(name, value)| format!("{name}={}", coded_path(value))).collect();
+        let options: Vec<_> = options
+            .map(|(name, value)| format!("{name}={}", percent_encoded_path(value)))
+            .collect();
         let ask = if options.is_empty() { "" } else { "?" };
         format!(
             "{}://{user}{at}{host}{port}{}{ask}{}",

@@ -25,7 +25,7 @@ use syncline_contract::conformance::block_on;
 use syncline_contract::{Target, Workload};
 use syncline_instrument::clock;
 use syncline_runner::{Arrival, Event, Observer, RunPlan, StopReason};
-use syncline_stores::server::shown;
+use syncline_stores::server::redacted_url;
 use syncline_workloads::AnyWorkload;
 use syncline_workloads::oltp::{Oltp, Options, Test};
 
@@ -170,7 +170,7 @@ fn prepare<L: Laboratory>(flags: &Flags, url: &str, target: &L::Target, laborato
         return Err(CannotRun(format!(
             "the tables of {} would be removed with the program, so nothing can be prepared there: name a place that \
              stays, such as --on=engine:./store",
-            shown(url)
+            redacted_url(url)
         )));
     }
     let plan = RunPlan {

@@ -3,7 +3,7 @@
 use syncline_benchmark::Benchmark;
 use syncline_console::CannotRun;
 use syncline_contract::UserView;
-use syncline_stores::server::shown;
+use syncline_stores::server::redacted_url;
 use syncline_workloads::AnyWorkload;
 use syncline_workloads::oltp::{Oltp, Options};
 
@@ -39,7 +39,7 @@ pub(super) fn refuse_others(view: &UserView, url: &str) -> Result<(), CannotRun>
         "{table} is at {} already, and Syncline did not create it: its tests check every row that they read, \
          so they run only on tables of their own; remove the others (sysbench cleanup), or name another \
          database",
-        shown(url)
+        redacted_url(url)
     )))
 }
 

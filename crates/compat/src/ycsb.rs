@@ -26,7 +26,7 @@ use syncline_console::{CannotRun, Outcome, Verdict, terminal};
 use syncline_contract::{CheckOutcome, Target, read_named_text};
 use syncline_instrument::clock;
 use syncline_runner::{Arrival, Event, Observer, RunPlan};
-use syncline_stores::server::shown;
+use syncline_stores::server::redacted_url;
 use syncline_workloads::AnyWorkload;
 use syncline_workloads::ycsb::RecordRanges;
 
@@ -150,7 +150,7 @@ fn load<L: Laboratory>(
     if !has_path(url) {
         return Err(CannotRun(format!(
             "--on {} is removed when the program ends, so a load would be lost: name a place, such as {}",
-            shown(url),
+            redacted_url(url),
             placed(url, laboratory)
         )));
     }
@@ -234,7 +234,7 @@ fn placed<L: Laboratory>(url: &str, laboratory: &L) -> String {
     let options = if options.is_empty() { String::new() } else { format!("?{options}") };
     let place = format!("{name}:./store{options}");
     match laboratory.open(&place) {
-        Ok(target) if target.capabilities().reopens => shown(&place),
+        Ok(target) if target.capabilities().reopens => redacted_url(&place),
         _ => "engine:./store".to_owned(),
     }
 }

@@ -18,8 +18,8 @@ pub(crate) trait Collector: Debug {
         Ok(())
     }
 
-    /// The metrics that it owns: collectors opened after it find them in `Subject::taken` and leave out those
-    /// metrics, or themselves.
+    /// The metrics that it owns: collectors opened after it find them in `Subject::covered` and leave out
+    /// those metrics, or themselves.
     fn takes(&self) -> &[Metric] {
         &[]
     }

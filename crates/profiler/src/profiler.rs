@@ -51,7 +51,7 @@ impl Profiler {
             for open in *row {
                 match open(&subject, options) {
                     Ok(collector) => {
-                        subject.taken.add(collector.takes());
+                        subject.covered.add(collector.takes());
                         meter.working.push(collector);
                         break;
                     }

@@ -22,7 +22,7 @@ pub struct Subject {
     /// Its runtime.
     pub runtime: Runtime,
     /// The metrics owned by collectors that are already open.
-    pub(crate) taken: MetricSet,
+    pub(crate) covered: MetricSet,
     /// The symbols read from its files, shared by the collectors.
     pub(crate) symbols: Symbols,
 }
@@ -35,7 +35,7 @@ impl Subject {
         Subject {
             process,
             runtime: if is_jvm { Runtime::Jvm } else { Runtime::Native },
-            taken: MetricSet::default(),
+            covered: MetricSet::default(),
             symbols: Symbols::new(),
         }
     }

@@ -97,7 +97,7 @@ fn a_retry_repeats_the_same_input_and_counts_in_the_latency() {
     assert_eq!((result.outcomes.committed, result.outcomes.retries()), (20, 40));
     assert_eq!(result.outcomes.committed_after_retry, 20);
     assert_eq!(result.outcomes.retried, [0, 0, 40], "by cause");
-    let mut tried = store.calls.tried.lock().unwrap().clone();
+    let mut tried = store.calls.attempts.lock().unwrap().clone();
     tried.sort_unstable();
     let thrice = tried.chunks(3).all(|tries| tries[0] == tries[2]);
     assert!(thrice && tried.len() == 60, "{tried:?}");

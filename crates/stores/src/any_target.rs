@@ -66,7 +66,7 @@ macro_rules! targets {
         /// it, and these calls contain most of the code of every store.
         impl AnyTarget {
             #[inline(never)]
-            fn boxed_meet(&self) -> BoxedAnswer<'_, ()> {
+            fn boxed_preflight(&self) -> BoxedAnswer<'_, ()> {
                 match self { $($(#[$when])* AnyTarget::$name(target) => Box::pin(target.preflight()),)* }
             }
 
@@ -150,7 +150,7 @@ macro_rules! targets {
             }
 
             async fn preflight(&self) -> TargetResult<()> {
-                self.boxed_meet().await
+                self.boxed_preflight().await
             }
 
             fn capabilities(&self) -> Capabilities {

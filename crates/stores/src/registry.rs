@@ -21,7 +21,7 @@ use crate::redb;
 use crate::redis;
 #[cfg(feature = "rocksdb")]
 use crate::rocksdb;
-use crate::server::expanded;
+use crate::server::expand_variables;
 use crate::sqlite::{self, OpenedSqlite};
 use crate::url::{Listing, Url};
 
@@ -76,7 +76,7 @@ impl AnyTarget {
     /// Opens the target of a URL without changing anything: it creates its tables later, in `create`.
     pub fn open(url: &str) -> Result<AnyTarget, Error> {
         let url = libpq::as_url(url)?;
-        let url = expanded(&url, |name| std::env::var(name).ok())?;
+        let url = expand_variables(&url, |name| std::env::var(name).ok())?;
         let url = Url::parse(&url)?;
         let encrypted = ENCRYPTED.iter().find(|(name, _)| *name == url.name);
         let name = encrypted.map_or(url.name.as_str(), |(_, target)| target);

@@ -4,7 +4,7 @@
 //! Paths and values may contain percent-encoded characters, such as `%3F`, `%26`, `%25`.
 
 use crate::error::Error;
-use crate::server::shown;
+use crate::server::redacted_url;
 use syncline_contract::{OptionArgs, OptionListing, decoded};
 
 /// A target in a listing.
@@ -40,7 +40,7 @@ const FORM: &str = "NAME or NAME:PATH?option=value&option=value";
 impl Url {
     /// Parses a text.
     pub(crate) fn parse(text: &str) -> Result<Url, Error> {
-        let malformed = |why| Error::Malformed { url: shown(text), why, form: FORM };
+        let malformed = |why| Error::Malformed { url: redacted_url(text), why, form: FORM };
         let (place, options) = match text.split_once('?') {
             Some((place, options)) => (place, Some(options)),
             None => (text, None),
@@ -71,7 +71,7 @@ impl Url {
             }
             None => None,
         };
-        Ok(Url { text: shown(text), name: name.to_owned(), path, raw_path, pairs })
+        Ok(Url { text: redacted_url(text), name: name.to_owned(), path, raw_path, pairs })
     }
 
     /// The value of an option.

@@ -57,7 +57,7 @@ pub struct CallLog {
     /// The number of commits of each committed key.
     pub keys: Mutex<BTreeMap<i64, u32>>,
     /// The keys in the order in which their insertion was tried.
-    pub tried: Mutex<Vec<i64>>,
+    pub attempts: Mutex<Vec<i64>>,
     /// The number of times that each loaded key was loaded.
     pub loaded: Mutex<BTreeMap<i64, u32>>,
 }
@@ -309,7 +309,7 @@ impl Session for Connection {
         let [Value::Int(key)] = values else {
             panic!("the plan declares one integer, not {values:?}");
         };
-        self.part.calls.tried.lock().unwrap().push(*key);
+        self.part.calls.attempts.lock().unwrap().push(*key);
         self.key = Some((*key, operation));
         Ok(())
     }

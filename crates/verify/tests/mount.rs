@@ -142,7 +142,7 @@ fn acknowledged_during(scene: &Scene, call: impl FnOnce() + Send) {
     let before = clock::now();
     std::thread::scope(|scope| {
         let call = scope.spawn(call);
-        while scene.mount().struck().is_empty() {
+        while scene.mount().fault_counts().is_empty() {
             std::thread::yield_now();
         }
         scene.acknowledge(b"too early").unwrap();
@@ -270,7 +270,7 @@ fn faults_strike_only_their_class() {
     drop(data);
     // Opening the file again reads it again.
     assert!(fs::read(scene.at("data")).unwrap().iter().any(|byte| *byte != 1));
-    let struck = scene.mount().struck();
+    let struck = scene.mount().fault_counts();
     assert_eq!(struck.values().sum::<u64>(), 5, "{struck:?}");
     assert_eq!(struck[&(Class::Log, "failed sync (EIO)")], 1);
     // No later sync covers what the failed sync should have covered.

@@ -6,7 +6,7 @@ use crate::interrupt;
 use crate::registry::TargetRegistry;
 use syncline_console::{Outcome, Verdict, terminal};
 use syncline_contract::Target;
-use syncline_stores::server::shown;
+use syncline_stores::server::redacted_url;
 
 /// Cleans a server.
 pub(crate) fn clean<S: TargetRegistry>(args: &CleanArgs, registry: &S) -> Outcome {
@@ -16,7 +16,7 @@ pub(crate) fn clean<S: TargetRegistry>(args: &CleanArgs, registry: &S) -> Outcom
     let target = registry.open(&with_live_option(&args.url, true))?;
     let removed = syncline_runner::ask(target.clean())?;
     if removed.is_empty() {
-        terminal::note(&format!("{} holds nothing that syncline made", shown(&args.url)));
+        terminal::note(&format!("{} holds nothing that syncline made", redacted_url(&args.url)));
     }
     for one in removed {
         terminal::print(&(one + "\n"))?;

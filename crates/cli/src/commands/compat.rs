@@ -12,7 +12,7 @@ use syncline_contract::LogLocation;
 use syncline_record::{RunRecord, SyncLine};
 use syncline_runner::TransactionListener;
 use syncline_runner::record::RunInputs;
-use syncline_stores::server::shown;
+use syncline_stores::server::redacted_url;
 use syncline_workloads::AnyWorkload;
 
 /// Runs the command line of another tool.
@@ -47,7 +47,7 @@ impl<S: TargetRegistry> Laboratory for Program<'_, S> {
     fn record_inputs(&self, url: &str, log_location: &LogLocation) -> RunInputs {
         RunInputs {
             identity: environment::identity("run", 1),
-            url: Some(shown(url)),
+            url: Some(redacted_url(url)),
             alias: None,
             host: environment::host(),
             repeat: 1,

@@ -8,7 +8,7 @@ use syncline_console::{CannotRun, LineArg, Outcome, Verdict, terminal};
 use syncline_contract::{DryRunPlan, Plan, Rows, Target, Value, Workload};
 use syncline_record::units::{self, plural};
 use syncline_stores::launch_spec;
-use syncline_stores::server::shown;
+use syncline_stores::server::redacted_url;
 use syncline_workloads::AnyWorkload;
 
 /// Units of a load that are generated to estimate its size.
@@ -60,8 +60,12 @@ fn of<S: TargetRegistry>(
     url: &str,
     registry: &S,
 ) -> Result<String, CannotRun> {
-    let mut text =
-        format!("{} on {}, {}\n", workload.name(), shown(url), plural(clients as u64, "client"));
+    let mut text = format!(
+        "{} on {}, {}\n",
+        workload.name(),
+        redacted_url(url),
+        plural(clients as u64, "client")
+    );
     let target = match launch_spec(url) {
         Some(wanted) => {
             text += "  a temporary server would be started and removed afterwards; it would hold nothing else\n";

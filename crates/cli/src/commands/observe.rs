@@ -13,7 +13,7 @@ use syncline_record::{ObservationRecord, ObservedInterval, Record, SyncLine, Wri
 use syncline_report::table;
 use syncline_runner::record::{ObservationInputs, from_observation};
 use syncline_runner::{Observation, ObservePlan};
-use syncline_stores::server::shown;
+use syncline_stores::server::redacted_url;
 
 /// Watches a server and prints a report.
 pub(crate) fn observe<S: TargetRegistry>(args: &ObserveArgs, registry: &S) -> Outcome {
@@ -44,7 +44,7 @@ pub(crate) fn observe<S: TargetRegistry>(args: &ObserveArgs, registry: &S) -> Ou
     let given = ObservationInputs {
         identity,
         name: target.name(),
-        url: Some(shown(&args.url)),
+        url: Some(redacted_url(&args.url)),
         alias: args.alias.clone(),
         dropped_syncs: dropped_syncs(&seen.last.log_location),
         host: environment::host(),

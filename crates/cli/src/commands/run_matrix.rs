@@ -11,7 +11,7 @@ use syncline_benchmark::Benchmark;
 use syncline_console::{CannotRun, terminal, value::yes_or_no};
 use syncline_contract::LogLocation;
 use syncline_runner::{Arrival, RunPlan};
-use syncline_stores::server::shown;
+use syncline_stores::server::redacted_url;
 use syncline_workloads::AnyWorkload;
 
 /// How long calibration measures the laboratory's own cost.
@@ -21,7 +21,7 @@ pub(super) const CALIBRATION: Duration = Duration::from_millis(200);
 #[derive(Debug)]
 pub(super) struct Choice {
     /// The swept values in words; empty without a sweep.
-    words: String,
+    label: String,
     workload: Arc<AnyWorkload>,
     plan: RunPlan,
 }
@@ -38,7 +38,7 @@ pub(super) fn choose(
 
 /// A parsed workload, without a sweep.
 pub(super) fn only(workload: AnyWorkload, plan: RunPlan) -> Choice {
-    Choice { words: String::new(), workload: Arc::new(workload), plan }
+    Choice { label: String::new(), workload: Arc::new(workload), plan }
 }
 
 fn choice(
@@ -72,7 +72,7 @@ fn choice(
     }
     let words: Vec<_> = chosen.iter().map(|(name, value)| format!("{name}={value}")).collect();
     Ok(Choice {
-        words: words.join(", "),
+        label: words.join(", "),
         workload: Arc::new(AnyWorkload::parse(workload, &options)?),
         plan: plan(&args),
     })
@@ -125,9 +125,9 @@ pub(super) fn cases(
     let mut cases: Vec<Planned> = Vec::new();
     for choice in choices {
         for (url, log_location) in urls.iter().zip(places) {
-            let mut name = shown(url);
-            if !choice.words.is_empty() {
-                name = format!("{name}, {}", choice.words);
+            let mut name = redacted_url(url);
+            if !choice.label.is_empty() {
+                name = format!("{name}, {}", choice.label);
             }
             let twice = cases.iter().filter(|case| case.name == name).count();
             if twice > 0 {

@@ -20,7 +20,7 @@ use syncline_runner::record::{RunInputs, from_run, head_from_run, interval_from_
 use syncline_runner::{
     self as runner, Case, Event, Observer, RunPlan, RunResult, TransactionListener, Turns,
 };
-use syncline_stores::server::shown;
+use syncline_stores::server::redacted_url;
 use syncline_workloads::AnyWorkload;
 
 /// One case: a target and a plan.
@@ -181,7 +181,7 @@ impl<'s> RecordListener<'s> {
         let notes = (series.first_number..).zip(cases).map(|(number, case)| Note {
             inputs: RunInputs {
                 identity: series.identity(number, withheld),
-                url: Some(shown(&case.url)),
+                url: Some(redacted_url(&case.url)),
                 alias: case.alias.clone(),
                 host: environment::host(),
                 repeat: series.repetitions as u64,

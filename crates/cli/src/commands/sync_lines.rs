@@ -13,7 +13,7 @@ use syncline_record::{DroppedSyncs, ProbeRecord, Record, SyncLine, Warning};
 /// Sync lines by directory, before and after.
 pub(super) struct SyncLines {
     source: LineArg,
-    given: Option<ProbeRecord>,
+    saved_probe: Option<ProbeRecord>,
     before: BTreeMap<PathBuf, ProbeResult>,
     after: BTreeMap<PathBuf, ProbeResult>,
     /// Why directories could not be measured again: a killed server may have taken its own along.
@@ -29,14 +29,14 @@ impl SyncLines {
     ) -> Result<SyncLines, CannotRun> {
         let mut lines = SyncLines {
             source: source.clone(),
-            given: None,
+            saved_probe: None,
             before: BTreeMap::new(),
             after: BTreeMap::new(),
             lost: BTreeMap::new(),
         };
         match source {
             LineArg::None => {}
-            LineArg::Record(path) => lines.given = Some(probe_of(path)?),
+            LineArg::Record(path) => lines.saved_probe = Some(probe_of(path)?),
             LineArg::Brief => {
                 let directories = directories(places);
                 if !directories.is_empty() {
@@ -63,7 +63,7 @@ impl SyncLines {
 
     /// `line_max` of a log directory, if it is known.
     pub(super) fn line_max(&self, place: &LogLocation) -> Option<f64> {
-        if let Some(probe) = &self.given {
+        if let Some(probe) = &self.saved_probe {
             return probe.body.sync_line.line_max;
         }
         let LogLocation::Directory(directory) = place else {
@@ -74,7 +74,7 @@ impl SyncLines {
 
     /// The sync line of a log directory, and a warning for the record.
     pub(super) fn of(&self, place: &LogLocation) -> (SyncLine, Option<Warning>) {
-        if let Some(probe) = &self.given {
+        if let Some(probe) = &self.saved_probe {
             return (SyncLine::between(probe, None), None);
         }
         let directory = match place {

@@ -101,8 +101,8 @@ impl Buffer {
     }
 
     /// Allocates a number for a new page of that kind, the lowest free one. [`Buffer::add_page`] then adds
-    /// the page. Refused when memory would exceed its cap; frames that are replaced while readers may see them
-    /// can exceed it briefly by a few pages.
+    /// the page. Refused when memory would exceed its cap; frames that are replaced while readers may see
+    /// them can exceed it briefly by a few pages.
     pub(crate) fn allocate(&self, kind: Kind) -> Result<PageId> {
         let promised = self.promised.fetch_add(1, Ordering::Relaxed) + 1;
         let mut bytes = self.resident_bytes() + promised * self.account.frame_bytes();

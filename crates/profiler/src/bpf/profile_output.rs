@@ -151,15 +151,15 @@ impl<'a> Naming<'a> {
             return;
         }
         let thread = self.thread_id(number);
-        let Some(shown) = self.shown(key) else {
+        let Some(copies) = self.copies_of(key) else {
             let nowhere = self.stack_id(Arc::from([]));
             self.add(number, thread, nowhere, key.kind, sum);
             return;
         };
-        self.note_certainty(key.kind, sum, &shown);
-        let weights: Vec<StackWeight> = shown.stacks.values().copied().collect();
+        self.note_certainty(key.kind, sum, &copies);
+        let weights: Vec<StackWeight> = copies.stacks.values().copied().collect();
         let parts = spread(sum, &weights);
-        for (position, part) in shown.stacks.keys().zip(parts) {
+        for (position, part) in copies.stacks.keys().zip(parts) {
             let unwound = Arc::clone(&self.data.unwound.stacks[*position]);
             let stack = self.stack_id(unwound);
             self.add(number, thread, stack, key.kind, part);
@@ -167,8 +167,9 @@ impl<'a> Naming<'a> {
     }
 
     fn gather_sites(&mut self) {
-        let shown = self.data.unwound.shown.iter();
-        for (key, copies) in shown.filter_map(|(key, copies)| Some(((key.doer, key.site?), copies)))
+        let copies = self.data.unwound.copies_by_key.iter();
+        for (key, copies) in
+            copies.filter_map(|(key, copies)| Some(((key.doer, key.site?), copies)))
         {
             self.at_sites.entry(key).or_default().merge(copies);
         }
@@ -176,20 +177,20 @@ impl<'a> Naming<'a> {
 
     /// The copies of a key. Requests use the copies of the writes that were queued there, and a key without
     /// copies uses those of its site.
-    fn shown(&self, key: Key) -> Option<Copies> {
+    fn copies_of(&self, key: Key) -> Option<Copies> {
         let handed_over = matches!(key.kind, Kind::SyncWrite | Kind::AsyncWrite);
         let own = if handed_over { Key { kind: Kind::Queued, ..key } } else { key };
-        let shown = self.data.unwound.shown.get(&own);
-        let shown = shown.or_else(|| self.at_sites.get(&(key.doer, key.site?)));
-        shown.cloned()
+        let copies = self.data.unwound.copies_by_key.get(&own);
+        let copies = copies.or_else(|| self.at_sites.get(&(key.doer, key.site?)));
+        copies.cloned()
     }
 
-    fn note_certainty(&mut self, kind: Kind, sum: Sum, shown: &Copies) {
+    fn note_certainty(&mut self, kind: Kind, sum: Sum, copies: &Copies) {
         for (metric, weight, _) in metrics(kind, sum) {
             let certainty = self.certainty.entry(metric).or_default();
-            let variance = shown.variance(metric == Metric::OffCpu);
+            let variance = copies.variance(metric == Metric::OffCpu);
             certainty.variance += (weight as f64).powi(2) * variance;
-            if shown.stacks.len() > 1 {
+            if copies.stacks.len() > 1 {
                 certainty.mixed += weight;
             }
         }

@@ -45,8 +45,8 @@ pub(super) type Stack = Arc<[CodeLocation]>;
 pub(super) struct UnwoundStacks {
     pub followed: ProcessTracker,
     /// The events that each stack represents, by key.
-    pub shown: BTreeMap<Key, Copies>,
-    /// The stacks, by their positions in `shown`.
+    pub copies_by_key: BTreeMap<Key, Copies>,
+    /// The stacks, by their positions in `copies_by_key`.
     pub stacks: Vec<Stack>,
     numbers: HashMap<Stack, usize>,
     unwinder: StackUnwinder,
@@ -114,7 +114,7 @@ impl UnwoundStacks {
     fn new(subject: &Subject) -> UnwoundStacks {
         UnwoundStacks {
             followed: ProcessTracker::new(subject),
-            shown: BTreeMap::new(),
+            copies_by_key: BTreeMap::new(),
             stacks: Vec::new(),
             numbers: HashMap::new(),
             unwinder: StackUnwinder::new(),
@@ -135,7 +135,7 @@ impl UnwoundStacks {
                     Some(Record::Copy { key, process, weight, registers, chain, top }) => {
                         let stack = self.unwind(key, process, registers, &chain, top);
                         if let Some(stack) = stack {
-                            self.shown(key, stack, weight);
+                            self.add_copy(key, stack, weight);
                         }
                     }
                     Some(Record::Return { thread, off_ns }) => self.record_return(thread, off_ns),
@@ -186,8 +186,8 @@ impl UnwoundStacks {
         Some(self.number(best))
     }
 
-    fn shown(&mut self, key: Key, stack: usize, weight: u64) {
-        self.shown.entry(key).or_default().add(stack, weight);
+    fn add_copy(&mut self, key: Key, stack: usize, weight: u64) {
+        self.copies_by_key.entry(key).or_default().add(stack, weight);
         if let (Actor::Thread(thread), Kind::Voluntary | Kind::Involuntary) = (key.doer, key.kind) {
             self.away.insert(thread, (key, stack, weight));
         }
@@ -196,7 +196,7 @@ impl UnwoundStacks {
     fn record_return(&mut self, thread: u32, off_ns: u64) {
         if let Some((key, stack, weight)) = self.away.remove(&thread) {
             let weighted_ns = weight.saturating_mul(off_ns);
-            let copies = self.shown.entry(key).or_default();
+            let copies = self.copies_by_key.entry(key).or_default();
             copies.add_time(stack, weighted_ns);
         }
     }

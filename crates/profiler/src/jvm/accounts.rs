@@ -64,18 +64,18 @@ impl JvmCpuTime {
             let nowhere = profile.stack([]);
             profile.add(metric, thread, nowhere, ns, 1);
         }
-        taken(metric, collector, Precision::Exact)
+        measured(metric, collector, Precision::Exact)
     }
 }
 
 /// The account of a measured metric.
-pub(super) fn taken(metric: Metric, collector: &str, how: Precision) -> Account {
+pub(super) fn measured(metric: Metric, collector: &str, how: Precision) -> Account {
     Account { metric, collector: collector.to_owned(), how, lost: 0, total: None }
 }
 
 /// The account of a metric that could not be measured, with the reason.
 pub(super) fn missing(metric: Metric, collector: &str, why: &str) -> Account {
-    taken(metric, collector, Precision::NotAttributable(why.to_owned()))
+    measured(metric, collector, Precision::NotAttributable(why.to_owned()))
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! The collector by async-profiler, which runs inside the JVM.
 
-use super::accounts::{JvmCpuTime, OWN, missing, taken};
+use super::accounts::{JvmCpuTime, OWN, measured, missing};
 use super::attach_socket::AttachSocket;
 use super::jfr::{Chunk, chunks};
 use super::jfr_frames::Writer;
@@ -190,13 +190,13 @@ impl AsyncProfiler {
         Account {
             lost: due.saturating_sub(samples.cpu),
             total: self.cpu_time.total(metric),
-            ..taken(metric, NAME, how)
+            ..measured(metric, NAME, how)
         }
     }
 
     fn accounts(&self, samples: &SampleCounts) -> Vec<Account> {
         let wall_ms = self.cpu_ns * WALL / 1_000_000;
-        let sampled = |metric, how: String| taken(metric, NAME, Precision::Sampled(how));
+        let sampled = |metric, how: String| measured(metric, NAME, Precision::Sampled(how));
         let mut accounts = vec![
             self.cpu_account(Metric::CpuUser, samples),
             self.cpu_account(Metric::CpuKernel, samples),

@@ -7,7 +7,7 @@
 //! It records from when it is opened: starting takes long, the longer the busier the machine is, and its
 //! first allocation samples cover time before. Only events whose time is in the window count.
 
-use super::accounts::{JvmCpuTime, OWN, missing, taken};
+use super::accounts::{JvmCpuTime, OWN, measured, missing};
 use super::allocation::{ThreadAllocations, Window};
 use super::attach_socket::AttachSocket;
 use super::jfr::{Chunk, Event, chunks};
@@ -71,11 +71,11 @@ struct RecordingContents {
 impl FlightRecorder {
     /// Attaches to a JVM for which no better collector was opened.
     pub(crate) fn open(subject: &Subject, _options: &ProfilerOptions) -> OpenResult {
-        let better = subject.taken.has(Metric::AllocatedBytes);
+        let better = subject.covered.has(Metric::AllocatedBytes);
         if subject.runtime != Runtime::Jvm || better {
             return Err(Vec::new());
         }
-        let cpu = !subject.taken.has(Metric::CpuUser);
+        let cpu = !subject.covered.has(Metric::CpuUser);
         match FlightRecorder::attach(subject.pid(), cpu) {
             Ok(flight) => Ok(Box::new(flight)),
             Err(why) => Err(OWN.map(|metric| missing(metric, NAME, &why)).to_vec()),
@@ -175,7 +175,7 @@ impl FlightRecorder {
     }
 
     fn accounts(&self, known: &RecordingContents) -> Vec<Account> {
-        let sampled = |metric, how: String| taken(metric, NAME, Precision::Sampled(how));
+        let sampled = |metric, how: String| measured(metric, NAME, Precision::Sampled(how));
         let unless = |known: bool, account: Account, why: &str| {
             if known { account } else { missing(account.metric, NAME, why) }
         };
@@ -194,7 +194,7 @@ impl FlightRecorder {
         }
         accounts.push(unless(
             known.sleeps,
-            taken(Metric::Sleeps, NAME, Precision::Exact),
+            measured(Metric::Sleeps, NAME, Precision::Exact),
             "this JVM reports only long sleeps: 17 and later report all",
         ));
         accounts
@@ -209,7 +209,7 @@ impl FlightRecorder {
              JVM itself are not sampled",
             EVERY_NS / 1_000_000
         );
-        let user = taken(Metric::CpuUser, NAME, Precision::Sampled(how));
+        let user = measured(Metric::CpuUser, NAME, Precision::Sampled(how));
         let why = "it does not sample threads in the kernel: install async-profiler";
         let kernel = missing(Metric::CpuKernel, NAME, why);
         let total =

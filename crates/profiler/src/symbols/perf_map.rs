@@ -2,7 +2,8 @@
 //!
 //! `Compiler.perfmap`, available in JVMs from 17 on, writes `/tmp/perf-PID.map`: one line per piece of code,
 //! `START SIZE NAME`, with hexadecimal numbers. The name of a compiled method is in Java's form, `int
-//! a.b.Class.method(int)`; other pieces, with descriptive names, are the interpreter, adapters and stubs.
+//! a.b.Class.method(int)`; other pieces, with descriptive names, are the interpreter, adapters and
+//! runtime routines.
 //!
 //! Callers are found through Java's frames only in a JVM with `-XX:+PreserveFramePointer`. An inlined method
 //! is not distinguished from the method that contains it, and every interpreted method is named as the
@@ -106,7 +107,7 @@ nonsense
 ";
 
     #[test]
-    fn addresses_of_compiled_methods_and_stubs_are_named() {
+    fn addresses_of_compiled_methods_and_runtime_routines_are_named() {
         let code = PerfMap::parse(MAP);
         let at = |address: u64| {
             let frame = code.frame(address)?;

@@ -115,7 +115,7 @@ impl Metrics {
 }
 
 /// Takes one observation.
-pub(super) fn observed(
+pub(super) fn observation(
     gateway: &Gateway,
     server_info: &ServerInfo,
 ) -> io::Result<StoreObservation> {

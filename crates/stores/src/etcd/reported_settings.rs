@@ -5,7 +5,7 @@ use super::gateway::Gateway;
 use super::metrics::{Metrics, SYNCS, settings as settings_said};
 use super::settings::Settings;
 use crate::open_files::open_files;
-use crate::server::{Host, LIVE, LogSetting, counted, listener, log_location, verified};
+use crate::server::{Host, LIVE, LogSetting, listener, log_location, pluralized, verified_process};
 use serde_json::json;
 use std::io::{self, ErrorKind};
 use std::path::Path;
@@ -38,7 +38,7 @@ pub(super) fn ask(gateway: &Gateway, settings: &Settings) -> io::Result<ServerIn
         Host::Tcp(..) => None,
         Host::Socket(_) => gateway.peer(),
     };
-    let process = process.map_or(StoreProcess::REMOTE, |id| verified(id, &["etcd"]));
+    let process = process.map_or(StoreProcess::REMOTE, |id| verified_process(id, &["etcd"]));
     Ok(ServerInfo {
         version,
         log_location: place(process, |path| path.extension().is_some_and(|end| end == "wal")),
@@ -62,7 +62,7 @@ pub(super) fn refuse_others(gateway: &Gateway, settings: &Settings) -> io::Resul
     let what = format!(
         "other clients sent {} within {CHECK_DURATION:?}: a run would disturb them, and they would distort its \
          results; {LIVE}",
-        counted(others as u64, "request")
+        pluralized(others as u64, "request")
     );
     Err(io::Error::new(ErrorKind::InvalidInput, what))
 }

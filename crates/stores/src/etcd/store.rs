@@ -332,7 +332,7 @@ impl KeyValue for Etcd {
 
     fn observe(&self) -> io::Result<Option<StoreObservation>> {
         let server_info = self.server_info()?;
-        metrics::observed(self.gateway()?, &server_info).map(Some)
+        metrics::observation(self.gateway()?, &server_info).map(Some)
     }
 
     fn clean(&self) -> io::Result<Option<Vec<String>>> {

@@ -115,7 +115,7 @@ impl Jdbc {
 
     /// Removes the database that this target has created or opened. After a failure, it may be tried
     /// again.
-    pub(super) fn removed(&self) -> TargetResult<()> {
+    pub(super) fn remove_database(&self) -> TargetResult<()> {
         let mut closed = Ok(());
         match &self.place {
             DatabaseLocation::Directory { directory, embedded, .. } => {

@@ -5,7 +5,7 @@ use super::connection::Connection;
 use super::jvm::Thrown;
 use super::product::{Product, Users};
 use super::target::Jdbc;
-use crate::server::{LIVE, MARK, SESSION_END_CHECKS, SESSION_END_PAUSE, SchemaName, counted};
+use crate::server::{LIVE, MARK, SESSION_END_CHECKS, SESSION_END_PAUSE, SchemaName, pluralized};
 use syncline_contract::{Failure, FailureKind, TargetResult};
 
 /// The table that marks a schema as managed.
@@ -150,7 +150,7 @@ pub(super) fn refuse_others(target: &Jdbc, connection: &mut Connection) -> Targe
     }
     let what = format!(
         "{} of other clients on {}, which a run would disturb and which would distort its results; {LIVE}",
-        counted(count.unsigned_abs(), "session"),
+        pluralized(count.unsigned_abs(), "session"),
         target.product.name
     );
     Err(Failure::new(FailureKind::Limit, what))

@@ -14,7 +14,7 @@ use super::reported_settings;
 use super::session::JdbcSession;
 use super::settings::{LISTING, Level, Settings};
 use crate::error::Error;
-use crate::server::{Host, listener, verified};
+use crate::server::{Host, listener, verified_process};
 use crate::sql::Sql;
 use crate::url::Url;
 use crate::wire;
@@ -194,7 +194,7 @@ impl Jdbc {
         };
         let process = match &address.host {
             Host::Tcp(_, port) if address.names_this_machine() => {
-                listener(*port).map_or(StoreProcess::REMOTE, |id| verified(id, &PROGRAMS))
+                listener(*port).map_or(StoreProcess::REMOTE, |id| verified_process(id, &PROGRAMS))
             }
             _ => StoreProcess::REMOTE,
         };
@@ -361,7 +361,7 @@ impl Target for Jdbc {
     async fn create(&self, plan: &Plan) -> TargetResult<()> {
         let again = self.state().is_created;
         if again {
-            self.removed()?;
+            self.remove_database()?;
         }
         // A refused directory is unmanaged: its database is not opened, not even to be closed.
         self.claim()?;
@@ -369,7 +369,7 @@ impl Target for Jdbc {
         let made = self.make(plan);
         if made.is_err() {
             // The first error is the one to report; what was created is removed if possible.
-            drop(self.removed());
+            drop(self.remove_database());
             self.state().is_created = false;
         }
         made
@@ -424,7 +424,7 @@ impl Target for Jdbc {
 
     async fn remove(&self) -> TargetResult<()> {
         if self.is_managed() {
-            self.removed()?;
+            self.remove_database()?;
         }
         Ok(())
     }
@@ -440,7 +440,7 @@ impl Drop for Jdbc {
         };
         // The error has no receiver here; a caller that needs it removes or keeps the database before.
         if made {
-            drop(self.removed());
+            drop(self.remove_database());
         } else if opened {
             drop(self.leave());
         }

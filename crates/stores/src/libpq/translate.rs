@@ -5,7 +5,7 @@ use super::conninfo::pairs;
 use super::parameters::{Effect, parameter};
 use super::service::service;
 use crate::error::Error;
-use crate::server::{Address, Host, coded_path};
+use crate::server::{Address, Host, percent_encoded_path};
 use crate::url::Url;
 use std::borrow::Cow;
 use std::path::PathBuf;
@@ -72,7 +72,7 @@ fn escaped(text: &str) -> String {
     if text.starts_with(MOVED) && text.ends_with('}') {
         return text.to_owned();
     }
-    coded_path(text)
+    percent_encoded_path(text)
 }
 
 /// Sentences about the libpq parameters in a URL that have no effect here.

@@ -348,13 +348,13 @@ impl Connection {
         asked.map_err(|error| outside(&error, doing, &self.whom))
     }
 
-    /// Limits each wait to [`Connection::patience`] until [`Connection::unlimited`] is called.
-    pub(super) fn limited(&self) {
+    /// Limits each wait to [`Connection::patience`] until [`Connection::unlimit_waits`] is called.
+    pub(super) fn limit_waits(&self) {
         self.stream.limit(Some(self.patience));
     }
 
     /// Removes the time limit.
-    pub(super) fn unlimited(&self) {
+    pub(super) fn unlimit_waits(&self) {
         self.stream.limit(None);
     }
 

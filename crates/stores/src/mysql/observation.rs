@@ -6,7 +6,7 @@
 
 use super::connection::Connection;
 use super::counters::counters;
-use super::reported_settings::{cell, pairs, reported};
+use super::reported_settings::{cell, global_settings, pairs};
 use super::server::Server;
 use syncline_contract::{
     Counter, CounterUnit, Meaning, Rows, Setting, StoreObservation, TargetResult, Value,
@@ -32,7 +32,7 @@ pub(super) async fn observe(
     let mut all = counters(connection, &server).await?;
     let status = connection.ask(STATUS).await?;
     let may_see_all = status.is_ok();
-    let mut settings = reported(&server.variables);
+    let mut settings = global_settings(&server.variables);
     settings.extend(log_state(match &status {
         Ok(rows) => Ok(cell(rows, 0, 2)),
         Err(error) => Err(&error.message),

@@ -167,7 +167,7 @@ pub(super) async fn read(
         },
     ];
     // The session's value is the one in force, not the global one.
-    let global = reported(&server.variables).into_iter();
+    let global = global_settings(&server.variables).into_iter();
     let is_of_session =
         |one: &Setting| snapshot.as_ref().is_some_and(|session| session.name == one.name);
     all.extend(global.filter(|one| !is_of_session(one)));
@@ -183,7 +183,7 @@ pub(super) async fn read(
 }
 
 /// Converts the variables to settings.
-pub(super) fn reported(variables: &Variables) -> Vec<Setting> {
+pub(super) fn global_settings(variables: &Variables) -> Vec<Setting> {
     let pairs = variables.0.iter();
     pairs
         .map(|(name, value)| Setting {

@@ -6,7 +6,7 @@ use super::durability::{Variables, Verdict, judge};
 use super::reported_settings::{cell, pairs};
 use super::settings::Settings;
 use crate::server::{
-    Address, Host, LIVE, LogSetting, listener, log_location, process_of_peer, verified,
+    Address, Host, LIVE, LogSetting, listener, log_location, process_of_peer, verified_process,
 };
 use std::collections::BTreeMap;
 use std::fs;
@@ -234,7 +234,7 @@ fn process(address: &Address, variables: &Variables) -> StoreProcess {
         Host::Tcp(_, port) => listener(*port),
         Host::Socket(path) => by_pid_file(variables).or_else(|| by_peer(path)),
     };
-    found.map_or(StoreProcess::REMOTE, |pid| verified(pid, &["mariadbd", "mysqld"]))
+    found.map_or(StoreProcess::REMOTE, |pid| verified_process(pid, &["mariadbd", "mysqld"]))
 }
 
 fn by_pid_file(variables: &Variables) -> Option<u32> {

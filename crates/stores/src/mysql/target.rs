@@ -297,9 +297,9 @@ impl Target for Mysql {
             Connection::open(&self.connection_spec()?, Some(name), Some(worker)).await?;
         let server = self.server(&mut connection).await?;
         reported_settings::set(&mut connection, &self.settings, &server.variables).await?;
-        connection.limited();
+        connection.limit_waits();
         let operations = prepared::prepare(&mut connection, plan, SQL).await?;
-        connection.unlimited();
+        connection.unlimit_waits();
         let loads = Loads::new(plan, SQL, server.packet_max);
         Ok(MysqlSession::new(connection, operations, loads, plan.pipeline))
     }

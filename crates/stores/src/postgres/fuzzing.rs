@@ -3,7 +3,7 @@
 use super::control::cells;
 use super::failure::ServerError;
 use super::prepared::columns;
-use super::protocol::{LOG_IN_MAX, MESSAGE_MAX, tag, whole};
+use super::protocol::{LOG_IN_MAX, MESSAGE_MAX, first_message, tag};
 use super::types::{FLOAT8, INT8, TEXT};
 use super::values::{push_binary, push_text};
 use super::{control, login};
@@ -18,7 +18,7 @@ const KINDS: [Kind; 6] =
 /// makes a decoder read beyond the bytes or allocate that much.
 pub fn postgres_messages(data: &[u8]) {
     let mut rest = data;
-    while let Ok(Some((tag, length))) = whole(rest, MESSAGE_MAX) {
+    while let Ok(Some((tag, length))) = first_message(rest, MESSAGE_MAX) {
         assert!((5..=rest.len()).contains(&length), "a message lies within the received bytes");
         let (message, body) = (&rest[..length], &rest[5..length]);
         if length <= LOG_IN_MAX && tag == tag::AUTHENTICATION {
@@ -34,8 +34,8 @@ pub fn postgres_messages(data: &[u8]) {
         rest = &rest[length..];
     }
     // Bytes that are not a whole message during a log-in may be one later, but not vice versa.
-    if matches!(whole(rest, LOG_IN_MAX), Ok(Some(_))) {
-        assert!(matches!(whole(rest, MESSAGE_MAX), Ok(Some(_))));
+    if matches!(first_message(rest, LOG_IN_MAX), Ok(Some(_))) {
+        assert!(matches!(first_message(rest, MESSAGE_MAX), Ok(Some(_))));
     }
 }
 

@@ -8,8 +8,8 @@ use super::product::Product;
 use super::protocol::ServerLocation;
 use super::settings::LISTING;
 use crate::server::{
-    FORWARDER, Host, LIVE, LogSetting, counted, is_parent_of, listener, log_location,
-    process_of_peer, verified,
+    FORWARDER, Host, LIVE, LogSetting, is_parent_of, listener, log_location, pluralized,
+    process_of_peer, verified_process,
 };
 use syncline_contract::{
     Durability, Failure, FailureKind, LogLocation, StoreProcess, TargetResult,
@@ -127,7 +127,7 @@ async fn process(
         return Ok(StoreProcess::REMOTE);
     };
     if !product.is_postgres {
-        return Ok(verified(candidate, product.programs));
+        return Ok(verified_process(candidate, product.programs));
     }
     let backend = control.number("SELECT pg_backend_pid()").await?;
     let backend = backend.and_then(|id| u32::try_from(id).ok());
@@ -221,7 +221,7 @@ async fn refuse_workers(place: &ServerLocation, control: &mut Control) -> Target
     }
     let what = format!(
         "{} active on {}, which a run would disturb; wait for them, or {LIVE}",
-        counted(working, "other session"),
+        pluralized(working, "other session"),
         place.address
     );
     Err(Failure::new(FailureKind::Limit, what))

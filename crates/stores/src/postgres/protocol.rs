@@ -119,14 +119,14 @@ impl Connection {
         self.stream.queue().extend_from_slice(&self.out);
         self.out.clear();
         let flushed = self.stream.flush().await;
-        self.noted(flushed)
+        self.note_failure(flushed)
     }
 
     /// Sends a part of what was written, and leaves it in the buffer.
     pub(super) async fn flush_part(&mut self, part: Range<usize>) -> TargetResult<()> {
         self.stream.queue().extend_from_slice(&self.out[part]);
         let flushed = self.stream.flush().await;
-        self.noted(flushed)
+        self.note_failure(flushed)
     }
 
     /// Waits for the next message and returns its tag.
@@ -135,14 +135,14 @@ impl Connection {
         loop {
             self.stream.consume(std::mem::take(&mut self.current_len));
             let tag = loop {
-                let first = whole(self.stream.received(), self.message_max);
+                let first = first_message(self.stream.received(), self.message_max);
                 self.broken |= first.is_err();
                 if let Some((tag, length)) = first? {
                     self.current_len = length;
                     break tag;
                 }
                 let filled = self.stream.fill().await;
-                self.noted(filled)?;
+                self.note_failure(filled)?;
             };
             if !matches!(tag, tag::NOTICE | tag::PARAMETER_STATUS | tag::NOTIFICATION) {
                 return Ok(tag);
@@ -208,7 +208,7 @@ impl Connection {
         Failure::new(FailureKind::Connection, what)
     }
 
-    fn noted(&mut self, done: TargetResult<()>) -> TargetResult<()> {
+    fn note_failure(&mut self, done: TargetResult<()>) -> TargetResult<()> {
         self.broken |= done.is_err();
         done
     }
@@ -237,7 +237,10 @@ fn too_long(length: usize, message_max: usize) -> Failure {
 
 /// The tag and length of the first message, if it is complete.
 #[inline]
-pub(super) fn whole(received: &[u8], message_max: usize) -> TargetResult<Option<(u8, usize)>> {
+pub(super) fn first_message(
+    received: &[u8],
+    message_max: usize,
+) -> TargetResult<Option<(u8, usize)>> {
     let header = Header::parse(received).map_err(|error| {
         let what =
             format!("the server's answer is not a message of PostgreSQL's protocol: {error}");

@@ -36,7 +36,7 @@ pub(super) fn of(connection: &mut Connection) -> io::Result<Vec<Counter>> {
 }
 
 /// Takes one observation.
-pub(super) fn observed(
+pub(super) fn observation(
     connection: &mut Connection,
     server_info: &ServerInfo,
 ) -> io::Result<StoreObservation> {

@@ -3,7 +3,9 @@
 use super::connection::{Connection, unexpected};
 use super::protocol::Reply;
 use super::settings::Settings;
-use crate::server::{FORWARDER, Host, LIVE, LogSetting, counted, listener, log_location, verified};
+use crate::server::{
+    FORWARDER, Host, LIVE, LogSetting, listener, log_location, pluralized, verified_process,
+};
 use std::io::{self, ErrorKind};
 use std::path::Path;
 use syncline_contract::{Durability, LogLocation, Setting, StoreProcess};
@@ -90,7 +92,7 @@ pub(super) fn refuse(server_info: &ServerInfo, settings: &Settings) -> io::Resul
     if server_info.others > 0 && !settings.live {
         let what = format!(
             "{} of other clients, which a run would disturb and which would distort its results; {LIVE}",
-            counted(server_info.others, "open connection")
+            pluralized(server_info.others, "open connection")
         );
         return Err(io::Error::new(ErrorKind::InvalidInput, what));
     }
@@ -167,7 +169,7 @@ fn process(settings: &Settings, info: &Info) -> StoreProcess {
         (Host::Tcp(..), _) if settings.address.names_this_machine() => {
             StoreProcess::Unknown(FORWARDER)
         }
-        (Host::Socket(_), Some(process)) => verified(process, &PROGRAMS),
+        (Host::Socket(_), Some(process)) => verified_process(process, &PROGRAMS),
         _ => StoreProcess::REMOTE,
     }
 }

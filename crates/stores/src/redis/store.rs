@@ -377,7 +377,7 @@ impl KeyValue for Redis {
 
     fn observe(&self) -> io::Result<Option<StoreObservation>> {
         let server_info = self.server_info()?;
-        self.with(|link| counters::observed(&mut link.connection, &server_info)).map(Some)
+        self.with(|link| counters::observation(&mut link.connection, &server_info)).map(Some)
     }
 
     fn clean(&self) -> io::Result<Option<Vec<String>>> {

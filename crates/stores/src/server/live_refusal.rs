@@ -4,6 +4,6 @@
 pub(crate) const LIVE: &str = "use --live, or live=yes in the URL, to run anyway";
 
 /// A count with its noun: "1 session", "2 sessions".
-pub(crate) fn counted(count: u64, what: &str) -> String {
+pub(crate) fn pluralized(count: u64, what: &str) -> String {
     format!("{count} {what}{}", if count == 1 { "" } else { "s" })
 }

@@ -27,10 +27,13 @@ pub use address::{
     Address, AddressForm, CONNECT_TIMEOUT, Host, PASSWORD_FILE, SCHEMA, SOCKET, connect_timeout,
 };
 pub use encryption::{Encryption, TLS, TLS_ROOTS};
-pub(crate) use live_refusal::{LIVE, counted};
+pub(crate) use live_refusal::{LIVE, pluralized};
 pub(crate) use schema_name::SESSION_END_PAUSE;
 pub use schema_name::{MARK, SESSION_END_CHECKS, SchemaName, digest_of_tables};
-pub use secret::{Password, coded, coded_path, expanded, names_server, shown, without_secrets};
-pub(crate) use server_location::{FORWARDER, is_parent_of, verified};
+pub use secret::{
+    Password, expand_variables, names_server, percent_encoded, percent_encoded_path, redacted_url,
+    without_secrets,
+};
+pub(crate) use server_location::{FORWARDER, is_parent_of, verified_process};
 pub use server_location::{LogSetting, listener, log_location, process_of_peer};
 pub(crate) use session_name::{Opener, PROGRAM, session_name};

@@ -36,7 +36,7 @@ impl fmt::Debug for Password {
 }
 
 /// A URL as messages and records show it: every password is removed, with the separator before it.
-pub fn shown(url: &str) -> String {
+pub fn redacted_url(url: &str) -> String {
     let mut shown = url.to_owned();
     for secret in secrets(url).into_iter().rev() {
         shown.replace_range(secret.whole, "");
@@ -71,7 +71,10 @@ pub fn without_secrets(
 
 /// The URL with every password of the form `${NAME}` replaced by its value in `variables`, which is the
 /// environment except in tests.
-pub fn expanded(url: &str, variables: impl Fn(&str) -> Option<String>) -> Result<String, Error> {
+pub fn expand_variables(
+    url: &str,
+    variables: impl Fn(&str) -> Option<String>,
+) -> Result<String, Error> {
     let (mut text, mut options) = (url.to_owned(), String::new());
     for secret in secrets(url).into_iter().rev() {
         let Some(name) = variable(&url[secret.text.clone()]) else {
@@ -79,7 +82,7 @@ pub fn expanded(url: &str, variables: impl Fn(&str) -> Option<String>) -> Result
         };
         let value = variables(name).ok_or_else(|| Error::NoVariable { name: name.to_owned() })?;
         match password_encoding(url, secret.text.start) {
-            PasswordEncoding::Coded => text.replace_range(secret.text, &coded(&value)),
+            PasswordEncoding::Coded => text.replace_range(secret.text, &percent_encoded(&value)),
             // The driver gets it as a property, since it would parse the value in the URL.
             PasswordEncoding::Attribute => {
                 let option = url[secret.whole.start + 1..secret.text.start].trim_end_matches('=');
@@ -88,7 +91,7 @@ pub fn expanded(url: &str, variables: impl Fn(&str) -> Option<String>) -> Result
                 } else {
                     format!("property.{option}")
                 };
-                options.push_str(&format!("&{ours}={}", coded(&value)));
+                options.push_str(&format!("&{ours}={}", percent_encoded(&value)));
                 text.replace_range(secret.whole, "");
             }
             PasswordEncoding::Login if value.contains(['@', '/', '?', '%', ';', '&']) => {
@@ -117,16 +120,16 @@ pub fn names_server(text: &str) -> bool {
 }
 
 /// A value as it appears in a URL: every character with a meaning there is percent-encoded.
-pub fn coded(value: &str) -> String {
-    coded_except(value, b"-._~")
+pub fn percent_encoded(value: &str) -> String {
+    percent_encoded_except(value, b"-._~")
 }
 
-/// As [`coded`], for a path, whose slashes stay.
-pub fn coded_path(path: &str) -> String {
-    coded_except(path, b"-._~/")
+/// As [`percent_encoded`], for a path, whose slashes stay.
+pub fn percent_encoded_path(path: &str) -> String {
+    percent_encoded_except(path, b"-._~/")
 }
 
-fn coded_except(value: &str, kept: &[u8]) -> String {
+fn percent_encoded_except(value: &str, kept: &[u8]) -> String {
     let mut text = String::with_capacity(value.len());
     for byte in value.bytes() {
         if byte.is_ascii_alphanumeric() || kept.contains(&byte) {
@@ -144,7 +147,7 @@ fn variable(text: &str) -> Option<&str> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Password, coded, expanded, shown, without_secrets};
+    use super::{Password, expand_variables, percent_encoded, redacted_url, without_secrets};
     use crate::url::Url;
     use syncline_contract::decoded;
 
@@ -208,7 +211,7 @@ mod tests {
             ("jdbc:h2:/tmp/x;sslPassword=secret", "jdbc:h2:/tmp/x"),
             ("postgres://h/db?password=secret", "postgres://h/db"),
         ] {
-            assert_eq!(shown(url), expected, "{url}");
+            assert_eq!(redacted_url(url), expected, "{url}");
         }
         assert!(!format!("{:?}", Password::new("secret")).contains("secret"));
     }
@@ -237,21 +240,21 @@ mod tests {
         for password in SIGNED {
             for rest in ["host", "host:5432/db", "[::1]:7/db?durability=data"] {
                 let url = format!("postgres://bob:{password}@{rest}");
-                assert_eq!(shown(&url), format!("postgres://bob@{rest}"), "{url}");
+                assert_eq!(redacted_url(&url), format!("postgres://bob@{rest}"), "{url}");
                 let (hidden, taken) = without_secrets(&url, || "P".to_owned());
                 assert_eq!(hidden, format!("postgres://bob:${{P}}@{rest}"), "{url}");
                 assert_eq!(taken, [("P".to_owned(), password.to_owned())]);
                 // B.F8: it is restored completely, as a value and not as a part of the URL.
-                let back = expanded(&hidden, |_| Some(password.to_owned())).unwrap();
-                assert_eq!(back, format!("postgres://bob:{}@{rest}", coded(password)));
-                assert_eq!(decoded(&coded(password)).as_deref(), Some(password));
+                let back = expand_variables(&hidden, |_| Some(password.to_owned())).unwrap();
+                assert_eq!(back, format!("postgres://bob:{}@{rest}", percent_encoded(password)));
+                assert_eq!(decoded(&percent_encoded(password)).as_deref(), Some(password));
             }
         }
     }
 
     #[test]
     fn a_password_that_looks_like_an_option_is_hidden() {
-        let result = shown("postgres://bob:?password=secret@host");
+        let result = redacted_url("postgres://bob:?password=secret@host");
         assert!(!result.contains("secret") && !result.contains("host"), "{result}");
     }
 
@@ -260,9 +263,9 @@ mod tests {
         for password in ["se;cret", "se?cret", "se#cret", "se&cret", "se@cret", "se&c=ret"] {
             for place in ["mysql://host/db", "mysql://host:3306/db", "mysql://bob@host/db"] {
                 let url = format!("{place}?password={password}&durability=os");
-                assert_eq!(shown(&url), format!("{place}?durability=os"), "{url}");
+                assert_eq!(redacted_url(&url), format!("{place}?durability=os"), "{url}");
                 let broken = format!("{place}?novalue&password={password}");
-                let result = shown(&broken);
+                let result = redacted_url(&broken);
                 assert!(!result.contains("ret"), "{broken}: {result}");
             }
         }
@@ -277,7 +280,7 @@ mod tests {
             "jdbc:h2:/tmp/a@b:c;DB_CLOSE_DELAY=-1;",
             "jdbc:derby:/tmp/x;create=true",
         ] {
-            assert_eq!(shown(url), url);
+            assert_eq!(redacted_url(url), url);
         }
     }
 
@@ -294,11 +297,11 @@ mod tests {
             let found = taken.iter().find(|(taken, _)| taken == name);
             found.map(|(_, password)| password.clone())
         };
-        assert_eq!(expanded(&text, value).unwrap(), url);
+        assert_eq!(expand_variables(&text, value).unwrap(), url);
         let (again, none) =
             without_secrets(&text, || unreachable!("all passwords are replaced already"));
         assert_eq!((again.as_str(), none.len()), (text.as_str(), 0));
-        let missing = expanded(&text, |_| None).unwrap_err().to_string();
+        let missing = expand_variables(&text, |_| None).unwrap_err().to_string();
         assert!(
             missing.contains("takes a password by ${P1}") && !missing.contains("postgres:"),
             "{missing}: the error must not show the rewritten URL"
@@ -319,7 +322,7 @@ mod tests {
             ("jdbc:sqlserver://h:1;keyStorePassword=${P}", Some("property.keyStorePassword")),
             ("jdbc:postgresql://h/db?user=u&password=${P}", Some("password")),
         ] {
-            let text = expanded(url, |_| Some(password.to_owned())).unwrap();
+            let text = expand_variables(url, |_| Some(password.to_owned())).unwrap();
             let taken = Url::parse(&text).unwrap();
             let found = if let Some(option) = option {
                 taken.option(option).map(str::to_owned)
@@ -330,10 +333,11 @@ mod tests {
                 password.and_then(decoded)
             };
             assert_eq!(found.as_deref(), Some(password), "{url}: {text}");
-            assert!(!shown(&text).contains("p%40ss"), "{url}");
+            assert!(!redacted_url(&text).contains("p%40ss"), "{url}");
         }
         let login = "jdbc:oracle:thin:scott/${P}@//h:1521/x";
-        let refused = expanded(login, |_| Some(password.to_owned())).unwrap_err().to_string();
+        let refused =
+            expand_variables(login, |_| Some(password.to_owned())).unwrap_err().to_string();
         assert!(refused.contains("password=${P}") && !refused.contains("w?rd"), "{refused}");
     }
 
@@ -351,13 +355,13 @@ mod tests {
             ("postgres://[::1]", "postgres://[::1]"),
             ("sqlite:/data/a:b@c.db", "sqlite:/data/a:b@c.db"),
         ] {
-            assert_eq!(shown(url), expected, "{url}");
+            assert_eq!(redacted_url(url), expected, "{url}");
         }
     }
 
     #[test]
     fn a_dollar_outside_of_a_password_is_literal() {
         let url = "sqlite:/data/${HOME}/x.db";
-        assert_eq!(expanded(url, |_| None).unwrap(), url);
+        assert_eq!(expand_variables(url, |_| None).unwrap(), url);
     }
 }

@@ -27,7 +27,7 @@ pub struct LogSetting {
 pub(crate) const FORWARDER: &str = "the process that listens on this machine is a forwarder, so the server's own process is not known";
 
 /// The process if it runs one of those programs; any other is a forwarder.
-pub(crate) fn verified(process: u32, programs: &[&str]) -> StoreProcess {
+pub(crate) fn verified_process(process: u32, programs: &[&str]) -> StoreProcess {
     let name = fs::read_to_string(format!("/proc/{process}/comm")).unwrap_or_default();
     if programs.contains(&name.trim()) {
         StoreProcess::Other(process)
@@ -164,7 +164,7 @@ pub fn log_location(process: StoreProcess, server: &str, word: &LogSetting) -> L
 mod tests {
     use super::{
         FORWARDER, LogSetting, is_parent_of, is_status_of_child, is_this_machine, listener,
-        listening, log_location, process_of_peer, verified,
+        listening, log_location, process_of_peer, verified_process,
     };
     use std::net::TcpListener;
     use std::os::unix::net::UnixStream;
@@ -185,8 +185,8 @@ mod tests {
     fn a_listener_is_the_server_only_if_it_runs_its_program() {
         let own = std::process::id();
         let name = std::fs::read_to_string("/proc/self/comm").unwrap();
-        assert_eq!(verified(own, &[name.trim()]), StoreProcess::Other(own));
-        let forwarder = verified(own, &["mariadbd", "mysqld"]);
+        assert_eq!(verified_process(own, &[name.trim()]), StoreProcess::Other(own));
+        let forwarder = verified_process(own, &["mariadbd", "mysqld"]);
         assert_eq!(forwarder, StoreProcess::Unknown(FORWARDER));
     }
 

@@ -19,7 +19,7 @@ pub(crate) fn session_name() -> &'static str {
     static NAME: OnceLock<String> = OnceLock::new();
     NAME.get_or_init(|| {
         let process = std::process::id();
-        let named = started(process).zip(here());
+        let named = start_time(process).zip(machine_id());
         named.map_or_else(
             || PROGRAM.to_owned(),
             |(start, here)| format!("{PROGRAM} {process}.{start}@{here}"),
@@ -34,7 +34,7 @@ pub(crate) enum Opener {
     Runs(u32),
     /// The process was on this machine and has ended.
     Ended,
-    /// It is on another machine or in another container, or the session's name does not tell.
+    /// It is on another machine or in another container, or the session's name does not show it.
     Unknown,
 }
 
@@ -48,7 +48,7 @@ impl Opener {
             Some((process.parse().ok()?, start.parse().ok()?, place))
         };
         match parts() {
-            Some((process, start, place)) if here().as_deref() == Some(place) => {
+            Some((process, start, place)) if machine_id().as_deref() == Some(place) => {
                 Opener::of_process(process, start)
             }
             _ => Opener::Unknown,
@@ -61,7 +61,7 @@ impl Opener {
         if pid.is_none_or(|pid| test_kill_process(pid) == Err(Errno::SRCH)) {
             return Opener::Ended;
         }
-        match started(process) {
+        match start_time(process) {
             Some(now) if now != start => Opener::Ended,
             _ if is_zombie(process) => Opener::Ended,
             _ => Opener::Runs(process),
@@ -70,7 +70,7 @@ impl Opener {
 }
 
 /// The start of a process, in clock ticks since the boot.
-fn started(process: u32) -> Option<u64> {
+fn start_time(process: u32) -> Option<u64> {
     const START: usize = 19;
     stat(process)?.split_whitespace().nth(START)?.parse().ok()
 }
@@ -89,7 +89,7 @@ fn stat(process: u32) -> Option<String> {
 }
 
 /// Identifies this boot of this machine, and the PID namespace.
-fn here() -> Option<String> {
+fn machine_id() -> Option<String> {
     let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?;
     let namespace = fs::read_link("/proc/self/ns/pid").ok()?;
     let namespace = namespace.to_str()?;
@@ -99,7 +99,7 @@ fn here() -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Opener, here, session_name, started};
+    use super::{Opener, machine_id, session_name, start_time};
     use std::process::{Command, Stdio};
 
     // B.F6
@@ -109,8 +109,8 @@ mod tests {
         assert!(own.len() < 64, "servers truncate longer names: {own}");
         assert_eq!(Opener::of(own), Opener::Runs(std::process::id()));
         let mut child = Command::new("cat").stdin(Stdio::piped()).spawn().unwrap();
-        let place = here().unwrap();
-        let start = started(child.id()).unwrap();
+        let place = machine_id().unwrap();
+        let start = start_time(child.id()).unwrap();
         let name = format!("syncline {}.{start}@{place}", child.id());
         assert_eq!(Opener::of(&name), Opener::Runs(child.id()));
         // Another process has that number now.

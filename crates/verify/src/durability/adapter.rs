@@ -69,7 +69,7 @@ pub trait Adapter: Debug + Sync {
 
     /// The known cause of a failure, looked up by the failure's text, and what to do about it; sentences
     /// without the final period.
-    fn known(&self, _what: &str) -> Option<&'static str> {
+    fn known_cause(&self, _what: &str) -> Option<&'static str> {
         None
     }
 

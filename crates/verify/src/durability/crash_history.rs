@@ -218,7 +218,7 @@ impl Crash<'_> {
         let log = found.most_severe_line.map(|line| format!("; its log says \"{line}\""));
         let why = why + log.as_deref().unwrap_or_default();
         results.unreadable += 1;
-        match adapter.known(&why) {
+        match adapter.known_cause(&why) {
             Some(known) => {
                 results.known.insert(known.to_owned());
             }

@@ -268,7 +268,7 @@ impl Trial<'_> {
                 helper = self.test_store.program.start()?;
             }
             let outcome = acknowledged.judge(recovered);
-            let known = self.test_store.adapter.known(&outcome.what);
+            let known = self.test_store.adapter.known_cause(&outcome.what);
             found.add(*cut, head_torn, &outcome, known);
             trials.add(*cut, head_torn);
             if let Some(keep) = self.keep

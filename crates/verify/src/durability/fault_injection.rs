@@ -135,7 +135,7 @@ fn one(
 ) -> Result<InjectedFault> {
     let live_fault = LiveFault::Fault(fault, class);
     let loaded = test_store.load(prepared, options, "fault", AFTERWARDS, live_fault)?;
-    let times = loaded.struck.values().sum();
+    let times = loaded.fault_counts.values().sum();
     let mut struck = InjectedFault {
         fault: fault.words().to_owned(),
         class,

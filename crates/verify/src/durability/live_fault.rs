@@ -31,6 +31,6 @@ impl LiveFault {
             mount.forget(class);
         }
         let end = clock::now() + clock::nanos(STRIKES_WITHIN);
-        until(&|| clock::now() >= end || !mount.struck().is_empty())
+        until(&|| clock::now() >= end || !mount.fault_counts().is_empty())
     }
 }

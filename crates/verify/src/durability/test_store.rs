@@ -52,7 +52,7 @@ pub(super) struct TestStore<'g> {
 #[derive(Debug)]
 pub(super) struct LoadResult {
     pub(super) recording: Recording,
-    pub(super) struck: InjectedFault,
+    pub(super) fault_counts: InjectedFault,
     /// Why its clients stopped before the power was cut; empty if they did not. A full recording also cuts
     /// the power.
     pub(super) stopped: String,
@@ -181,10 +181,10 @@ impl TestStore<'_> {
         running.end(ShutdownMode::AtOnce)?;
         helper.kill()?;
         self.check_not_stopped()?;
-        let struck = mount.struck();
+        let fault_counts = mount.fault_counts();
         Ok(LoadResult {
             recording: mount.end()?,
-            struck,
+            fault_counts,
             stopped: stopped.unwrap_or_default(),
             after,
             most_severe_line,

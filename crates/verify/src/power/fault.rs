@@ -77,12 +77,12 @@ pub type InjectedFault = BTreeMap<(Class, &'static str), u64>;
 pub(super) struct Faults {
     rules: Vec<FaultRule>,
     classify: Classify,
-    struck: InjectedFault,
+    counts: InjectedFault,
 }
 
 impl Faults {
     pub(super) fn new(classify: Classify) -> Faults {
-        Faults { rules: Vec::new(), classify, struck: InjectedFault::new() }
+        Faults { rules: Vec::new(), classify, counts: InjectedFault::new() }
     }
 
     pub(super) fn arm(&mut self, rule: FaultRule) {
@@ -98,8 +98,8 @@ impl Faults {
         self.rules.clear();
     }
 
-    pub(super) fn struck(&self) -> &InjectedFault {
-        &self.struck
+    pub(super) fn fault_counts(&self) -> &InjectedFault {
+        &self.counts
     }
 
     /// The fault that strikes this call, if any; the rule that was armed first is tried first.
@@ -119,7 +119,7 @@ impl Faults {
             return None;
         }
         rule.times -= 1;
-        *self.struck.entry((class, rule.fault.words())).or_default() += 1;
+        *self.counts.entry((class, rule.fault.words())).or_default() += 1;
         Some(rule.fault)
     }
 }

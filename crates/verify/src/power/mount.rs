@@ -146,8 +146,8 @@ impl Mount {
     }
 
     /// How often each fault has struck.
-    pub fn struck(&self) -> InjectedFault {
-        self.pass.switch().faults.struck().clone()
+    pub fn fault_counts(&self) -> InjectedFault {
+        self.pass.switch().faults.fault_counts().clone()
     }
 
     /// Number of recorded steps.

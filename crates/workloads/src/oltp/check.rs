@@ -164,7 +164,7 @@ impl<'o> CheckState<'o> {
         let mut expected = Expected::default();
         let (mut deleted, mut away) = (BTreeSet::new(), BTreeSet::new());
         for tally in tallies {
-            expected.there.merge(tally.inserted);
+            expected.present.merge(tally.inserted);
             expected.perhaps.extend_from_slice(&tally.perhaps_inserted);
             deleted.extend(tally.deleted.iter().copied());
             away.extend(tally.away.iter().copied());

@@ -20,10 +20,10 @@ pub(crate) async fn check<S: Session>(
     session: &mut S,
 ) -> Result<Vec<Check>, Stop> {
     let mut expected = Expected::default();
-    (0..table.prewritten).for_each(|number| expected.there.add(number));
+    (0..table.prewritten).for_each(|number| expected.present.add(number));
     let mut reads = Violations::default();
     for tally in tallies {
-        expected.there.merge(tally.written);
+        expected.present.merge(tally.written);
         expected.perhaps.extend_from_slice(&tally.perhaps);
         reads.merge(&tally.wrong);
     }

@@ -41,7 +41,7 @@ impl RowSet {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Expected {
     /// Rows that were loaded or whose insert was acknowledged.
-    pub(crate) there: RowSet,
+    pub(crate) present: RowSet,
     /// Rows whose delete was acknowledged.
     pub(crate) deleted: RowSet,
     /// Identities of rows whose insert has an unknown outcome.
@@ -73,7 +73,7 @@ impl Expected {
     }
 
     fn judge(&self, found: RowSet) -> CheckOutcome {
-        let should = self.there.without(self.deleted);
+        let should = self.present.without(self.deleted);
         let least = should.count.saturating_sub(self.perhaps_deleted);
         if (least..=should.count).contains(&found.count) {
             if found.sum == should.sum || self.perhaps_deleted > 0 {
@@ -110,7 +110,7 @@ mod tests {
     #[test]
     fn missing_additional_and_exchanged_rows_are_detected() {
         let expected =
-            Expected { there: set(&[1, 2, 3, 4]), deleted: set(&[4]), ..Expected::default() };
+            Expected { present: set(&[1, 2, 3, 4]), deleted: set(&[4]), ..Expected::default() };
         assert!(held(&expected, &[3, 1, 2]));
         for wrong in [&[1, 2][..], &[1, 2, 3, 4], &[1, 2, 5], &[1, 1, 2]] {
             assert!(!held(&expected, wrong), "{wrong:?}");
@@ -120,7 +120,7 @@ mod tests {
     #[test]
     fn a_row_of_unknown_outcome_may_exist_or_not() {
         let mut expected =
-            Expected { there: set(&[1, 2]), perhaps: vec![9, 7], ..Expected::default() };
+            Expected { present: set(&[1, 2]), perhaps: vec![9, 7], ..Expected::default() };
         expected.sort();
         for held_too in [&[1, 2][..], &[1, 2, 9], &[1, 2, 7, 9]] {
             assert!(held(&expected, held_too));

@@ -280,7 +280,7 @@ fn weighted(list: &str) -> Result<Vec<(String, u64)>, ScriptError> {
         let weight = weight.parse().ok().filter(|_| !name.is_empty());
         let weight = weight.filter(|weight: &u64| i32::try_from(*weight).is_ok());
         let wrong =
-            || format!("\"{one}\" is no script, or no script and its weight, such as a.sql@3");
+            || format!("\"{one}\" is not a script or a script with its weight, such as a.sql@3");
         let weight = weight.ok_or_else(|| ScriptError::Choice(wrong()))?;
         Ok((name.to_owned(), weight))
     });

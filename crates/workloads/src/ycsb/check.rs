@@ -88,10 +88,10 @@ impl Updates {
 fn expected(ycsb: &Ycsb, tallies: &[Tally]) -> Expected {
     let mut expected = Expected::default();
     for number in ycsb.options.loaded().numbers() {
-        expected.there.add(ycsb.keys.identity(number));
+        expected.present.add(ycsb.keys.identity(number));
     }
     for tally in tallies {
-        expected.there.merge(tally.inserted);
+        expected.present.merge(tally.inserted);
         expected.deleted.merge(tally.deleted);
         expected.perhaps.extend_from_slice(&tally.perhaps_inserted);
         expected.perhaps_deleted += tally.perhaps_deleted;

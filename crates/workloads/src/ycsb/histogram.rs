@@ -114,7 +114,7 @@ impl FieldHistogram {
 
 impl FieldHistogram {
     /// The histogram, or an error if the option is missing.
-    pub(super) fn asked(given: Option<FieldHistogram>) -> Result<FieldHistogram, Error> {
+    pub(super) fn required(given: Option<FieldHistogram>) -> Result<FieldHistogram, Error> {
         given.ok_or(Error::Excluded {
             workload: super::Ycsb::NAME,
             what: "field_lengths=histogram without field_histogram, which defines the lengths",

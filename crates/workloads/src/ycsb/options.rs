@@ -94,7 +94,7 @@ impl Options {
             return Err(given.refuse("fields").into());
         }
         if options.field_lengths == Lengths::Histogram {
-            options.field_bytes = FieldHistogram::asked(options.field_histogram.clone())?.most();
+            options.field_bytes = FieldHistogram::required(options.field_histogram.clone())?.most();
         }
         match options.excluded() {
             None => Ok(options),
@@ -108,7 +108,7 @@ impl Options {
         let fields_vary = between.contains(&self.field_lengths);
         let by_formula =
             matches!(self.distribution, Distribution::Scrambled | Distribution::Latest);
-        let (asked, loads) = (self.asked(), self.loads());
+        let (asked, loads) = (self.requested_records(), self.loads());
         if asked.is_empty() || asked.end > self.records {
             Some("insert_start and insert_count beyond the records")
         } else if loads.end > self.records || !self.loaded_before.within(self.records) {
@@ -144,7 +144,7 @@ impl Options {
     }
 
     /// The records that distributions ask for which keep to loaded ones.
-    pub(super) fn asked(&self) -> Range<u64> {
+    pub(super) fn requested_records(&self) -> Range<u64> {
         let all = self.records.saturating_sub(self.insert_start);
         let end = self.insert_start.saturating_add(self.insert_count.unwrap_or(all));
         self.insert_start..end
@@ -169,7 +169,7 @@ impl Options {
     pub(super) fn drawn_keys(&self) -> u64 {
         let inserts = self.insert > 0.0;
         let auto = if inserts { self.records.div_ceil(10) } else { 0 };
-        let asked = self.asked();
+        let asked = self.requested_records();
         asked.end - asked.start + self.new_keys.unwrap_or(auto)
     }
 

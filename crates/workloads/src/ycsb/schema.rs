@@ -131,7 +131,7 @@ impl Ycsb {
     pub(super) fn chooser(&self, client: usize, clients: usize) -> (KeyChooser, u64) {
         let options = &self.options;
         let (keys, theta) = (options.drawn_keys(), options.theta);
-        let requested = options.asked();
+        let requested = options.requested_records();
         let requested_count = requested.end - requested.start;
         let chooser = match options.distribution {
             Distribution::Uniform => KeyChooser::Uniform(requested_count),

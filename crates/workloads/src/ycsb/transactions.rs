@@ -70,7 +70,7 @@ pub struct YcsbClient {
     /// Numbers whose insert was rolled back, for the next inserts.
     spare: Vec<u64>,
     /// Rows that the transaction has deleted so far.
-    gone: Vec<u64>,
+    deleted_rows: Vec<u64>,
     first_version: u64,
     version: u64,
     updated: RowBitmap,
@@ -110,7 +110,7 @@ impl YcsbClient {
             deletes: ycsb.deletes(),
             drawn: vec![empty; options.ops_per_txn as usize],
             spare: Vec::new(),
-            gone: Vec::new(),
+            deleted_rows: Vec::new(),
             first_version,
             version: first_version.wrapping_add(number as u64),
             updated: ycsb.updated.marked(),
@@ -234,7 +234,7 @@ impl YcsbClient {
         let drawn = &self.drawn[place];
         let (operations, key) = (&*self.operations, drawn.key.as_str());
         let (content, identity) = (&self.eyes.content, drawn.identity);
-        let is_there = drawn.is_there && !self.gone.contains(&drawn.number);
+        let is_there = drawn.is_there && !self.deleted_rows.contains(&drawn.number);
         match drawn.kind {
             INSERT => {
                 let fields = 0..self.value_fields;
@@ -254,7 +254,7 @@ impl YcsbClient {
                 let Some(delete) = &operations.delete else {
                     unreachable!("a mix that deletes has declared it");
                 };
-                self.gone.push(drawn.number);
+                self.deleted_rows.push(drawn.number);
                 transaction.write(delete, (key,))
             }
             _ => Ok(()),
@@ -322,7 +322,7 @@ impl Client for YcsbClient {
         for place in 0..self.drawn.len() {
             self.take(place, transaction).await?;
         }
-        self.gone.clear();
+        self.deleted_rows.clear();
         for place in 0..self.drawn.len() {
             self.write(place, transaction)?;
         }
@@ -351,7 +351,7 @@ impl Client for YcsbClient {
                 _ => {}
             }
         }
-        for number in self.gone.drain(..) {
+        for number in self.deleted_rows.drain(..) {
             // Rows with unknown outcomes are excluded from the expected ones, whichever client deletes them.
             match ending {
                 Ending::Committed | Ending::Unknown if self.new_rows.is_unknown(number) => {}

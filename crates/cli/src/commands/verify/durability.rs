@@ -13,7 +13,7 @@ use syncline_console::{CannotRun, Outcome, Verdict, terminal};
 use syncline_contract::Target;
 use syncline_contract::conformance::block_on;
 use syncline_record::prepare_folder;
-use syncline_stores::server::shown;
+use syncline_stores::server::redacted_url;
 use syncline_verify::durability::{self, ChildProgram, Class, FaultVerdict, Finding, Request};
 
 /// Verifies a setting of a store, or checks a kept image again.
@@ -77,7 +77,7 @@ fn replica_config<S: TargetRegistry>(
     // The server is only read, so other sessions do not matter.
     let target = registry.open(&with_live_option(url, true))?;
     let seen = block_on(&(), target.observe())?;
-    Ok(durability::like(&shown(url), &seen)?)
+    Ok(durability::like(&redacted_url(url), &seen)?)
 }
 
 /// A scratch directory where the store is fastest, unless `--dir` names another.

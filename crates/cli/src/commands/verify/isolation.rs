@@ -13,7 +13,7 @@ use std::time::Duration;
 use syncline_console::{CannotRun, Outcome, Verdict, terminal};
 use syncline_contract::{Isolation, Target};
 use syncline_record::prepare_folder;
-use syncline_stores::server::shown;
+use syncline_stores::server::redacted_url;
 use syncline_verify::durability::{self, ChildProgram, Request};
 use syncline_verify::isolation::{self, History, LoadResult, TransactionStatus, elle};
 
@@ -39,7 +39,7 @@ pub(super) fn isolation<S: TargetRegistry>(args: &IsolationArgs, registry: &S) -
         }
         (None, target) => {
             let url = target.as_deref().unwrap_or_default();
-            (shown(url), loaded(args, url, registry)?)
+            (redacted_url(url), loaded(args, url, registry)?)
         }
     };
     if let Some(file) = &args.history {

@@ -1,8 +1,8 @@
 //! A packed leaf: its rows back to back, as stored on the disk.
 //!
 //! In memory a row has a head, an offset, and lengths of a fixed size, so that it is found and changed
-//! without moving anything. On the disk no search takes place: the packed form has no slots, no room for growth, and
-//! no gaps. Little endian:
+//! without moving anything. On the disk no search takes place: the packed form has no slots, no room for
+//! growth, and no gaps. Little endian:
 //!
 //! | bytes | field |
 //! |---|---|

@@ -149,7 +149,7 @@ impl Java {
     /// A class by its name with slashes.
     pub(in crate::jdbc) fn class(&mut self, name: &str) -> Result<Shared, Thrown> {
         let class = self.env.find_class(name);
-        let class = self.taken(class)?;
+        let class = self.take_result(class)?;
         let class = self.local(class.into());
         self.share(&class)
     }
@@ -164,7 +164,7 @@ impl Java {
         let holder = self.class(class)?;
         let of: &JClass<'_> = holder.as_obj().into();
         let id = self.env.get_method_id(of, name, signature);
-        let id = self.taken(id)?;
+        let id = self.take_result(id)?;
         Method::of_object(holder, id, name, signature)
     }
 
@@ -178,7 +178,7 @@ impl Java {
         let holder = self.class(class)?;
         let of: &JClass<'_> = holder.as_obj().into();
         let id = self.env.get_static_method_id(of, name, signature);
-        let id = self.taken(id)?;
+        let id = self.take_result(id)?;
         Method::of_class(holder, id, name, signature)
     }
 
@@ -206,7 +206,7 @@ impl Java {
             let env = &mut self.env;
             env.call_method_unchecked(object, id, A::RETURNS, arguments)
         };
-        let answered = self.taken(called)?;
+        let answered = self.take_result(called)?;
         Ok(A::of(self, answered)?)
     }
 
@@ -224,7 +224,7 @@ impl Java {
             let env = &mut self.env;
             env.call_static_method_unchecked(class, id, ReturnType::Object, arguments)
         };
-        let answered = self.taken(called)?.l()?;
+        let answered = self.take_result(called)?.l()?;
         Ok(self.local(answered))
     }
 
@@ -242,7 +242,7 @@ impl Java {
             let env = &mut self.env;
             env.new_object_unchecked(class, id, arguments)
         };
-        let made = self.taken(made)?;
+        let made = self.take_result(made)?;
         Ok(self.local(made))
     }
 
@@ -254,7 +254,7 @@ impl Java {
     /// Converts a text to Java.
     pub(in crate::jdbc) fn text(&mut self, text: &str) -> Result<Local, Thrown> {
         let made = self.env.new_string(text);
-        let made = self.taken(made)?;
+        let made = self.take_result(made)?;
         Ok(self.local(made.into()))
     }
 
@@ -295,7 +295,7 @@ impl Java {
     /// Converts bytes to a Java byte array.
     pub(in crate::jdbc) fn bytes(&mut self, bytes: &[u8]) -> Result<Local, Thrown> {
         let made = self.env.byte_array_from_slice(bytes);
-        let made = self.taken(made)?;
+        let made = self.take_result(made)?;
         Ok(self.local(made.into()))
     }
 
@@ -313,7 +313,7 @@ impl Java {
         // SAFETY: `u8` and `i8` have the same layout, and the slice is as long as its memory.
         let signed = unsafe { std::slice::from_raw_parts_mut(start, into.len()) };
         let read = self.env.get_byte_array_region(array, 0, signed);
-        self.taken(read)
+        self.take_result(read)
     }
 
     /// A Java array of objects of a class.
@@ -324,10 +324,10 @@ impl Java {
     ) -> Result<Local, Thrown> {
         let class: &JClass<'_> = class.into();
         let made = self.env.new_object_array(objects.len() as i32, class, JObject::null());
-        let made: JObjectArray<'_> = self.taken(made)?;
+        let made: JObjectArray<'_> = self.take_result(made)?;
         for (position, object) in objects.iter().enumerate() {
             let set = self.env.set_object_array_element(&made, position as i32, &**object);
-            self.taken(set)?;
+            self.take_result(set)?;
         }
         Ok(self.local(made.into()))
     }
@@ -339,16 +339,16 @@ impl Java {
 
     /// The result of a call, or the exception that it threw, taken and cleared.
     #[inline]
-    fn taken<T>(&mut self, called: jni::errors::Result<T>) -> Result<T, Thrown> {
+    fn take_result<T>(&mut self, called: jni::errors::Result<T>) -> Result<T, Thrown> {
         match called {
             Ok(answered) => Ok(answered),
-            Err(jni::errors::Error::JavaException) => Err(self.thrown()),
+            Err(jni::errors::Error::JavaException) => Err(self.take_exception()),
             Err(error) => Err(error.into()),
         }
     }
 
     #[cold]
-    fn thrown(&mut self) -> Thrown {
+    fn take_exception(&mut self) -> Thrown {
         self.describe_exception().unwrap_or_else(|error| Thrown::from_failed(&error))
     }
 

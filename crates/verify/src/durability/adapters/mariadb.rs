@@ -80,7 +80,7 @@ pub(super) static MARIADB: Server = Server {
     },
     needs_tears: "innodb_doublewrite=0",
     late: (LATE, WINDOW),
-    known: &[("The first page of file", FIRST_PAGE)],
+    known_causes: &[("The first page of file", FIRST_PAGE)],
     classify,
     of_the_machine: &["data/pid"],
 };

@@ -55,7 +55,7 @@ pub(super) static POSTGRES: Server = Server {
     },
     needs_tears: "full_page_writes=off",
     late: (&["synchronous_commit=off"], WINDOW),
-    known: &[],
+    known_causes: &[],
     classify,
     of_the_machine: &["data/postmaster.pid", "data/postmaster.opts"],
 };

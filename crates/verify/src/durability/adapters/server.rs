@@ -38,7 +38,7 @@ pub(super) struct Server {
     /// Settings that may lose the latest transactions, and the documented time within which they may.
     pub(super) late: (&'static [&'static str], Duration),
     /// See [`Adapter::known`]: a part of a failure's text, and its known cause.
-    pub(super) known: &'static [(&'static str, &'static str)],
+    pub(super) known_causes: &'static [(&'static str, &'static str)],
     /// See [`Adapter::classify`].
     pub(super) classify: Classify,
     /// See [`Adapter::of_the_machine`].
@@ -72,8 +72,8 @@ impl Adapter for Server {
         options == self.needs_tears
     }
 
-    fn known(&self, what: &str) -> Option<&'static str> {
-        let found = self.known.iter().find(|(words, _)| what.contains(words));
+    fn known_cause(&self, what: &str) -> Option<&'static str> {
+        let found = self.known_causes.iter().find(|(words, _)| what.contains(words));
         found.map(|(_, known)| *known)
     }
 
