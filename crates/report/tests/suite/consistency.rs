@@ -1,4 +1,5 @@
-//! Consistency of the figures of every record in these tests, and the runner's warning of an inconsistent one.
+//! Consistency of the figures of every record in these tests, and the runner's warning of one that is
+//! inconsistent.
 
 use crate::fixture::{self, ENGINE, SQLITE};
 use crate::{conversion, cost_fixture, published_fixture};

@@ -169,7 +169,7 @@ fn no_text_of_a_chart_runs_past_its_view_box() {
 /// The height of a line is less certain than its width: descenders may be counted that are not there.
 const LINE_TOLERANCE: f64 = 2.0;
 
-/// An estimate of the space that a text takes, horizontally and vertically.
+/// An estimate of the space that a text takes: from left to right, and from top to bottom.
 fn extent(svg: &Element, text: &Element) -> [(f64, f64); 2] {
     /// Of the font's size, for the mean character of a wide typeface.
     const MEAN_WIDTH: f64 = 0.6;
