@@ -105,8 +105,7 @@ impl Profile {
 
     /// A stack's frames, from the innermost outwards.
     pub fn stack(&self, stack: StackId) -> impl DoubleEndedIterator<Item = &Frame> {
-        let positions = self.stacks[stack.0 as usize].iter();
-        positions.map(|position| &self.frames[*position as usize])
+        self.stacks[stack.0 as usize].iter().map(|position| &self.frames[*position as usize])
     }
 
     /// A thread.
@@ -135,8 +134,7 @@ impl ProfileBuilder {
     /// The number of a stack, given from the innermost frame outwards; may be empty.
     pub fn stack(&mut self, frames: impl IntoIterator<Item = Frame>) -> StackId {
         let numbered = &mut self.frames;
-        let positions = frames.into_iter().map(|frame| numbered.number(frame));
-        let positions = positions.collect();
+        let positions = frames.into_iter().map(|frame| numbered.number(frame)).collect();
         StackId(self.stacks.number(positions))
     }
 
@@ -166,8 +164,9 @@ impl ProfileBuilder {
 
     /// Completes the profile, of a window of that length.
     pub fn finish(self, window_ns: Nanos) -> Profile {
-        let sums = self.sums.into_iter();
-        let mut samples: Vec<Sample> = sums
+        let mut samples: Vec<Sample> = self
+            .sums
+            .into_iter()
             .map(|((metric, thread, stack), (weight, count))| Sample {
                 metric,
                 thread,

@@ -17,8 +17,8 @@ pub(super) struct MetricAccount {
 
 /// `None` if the metric was not requested.
 pub(super) fn of(profile: &Profile, metric: Metric) -> Option<MetricAccount> {
-    let accounts = profile.accounts().iter();
-    let accounts: Vec<&Account> = accounts.filter(|it| it.metric == metric).collect();
+    let accounts: Vec<&Account> =
+        profile.accounts().iter().filter(|it| it.metric == metric).collect();
     let could = |account: &&&Account| !matches!(account.how, Precision::NotAttributable(_));
     let split: Vec<&Account> = accounts.iter().filter(could).copied().collect();
     let total = accounts.iter().find_map(|it| it.total.clone());
@@ -52,8 +52,7 @@ pub(super) fn of(profile: &Profile, metric: Metric) -> Option<MetricAccount> {
 }
 
 fn least_precise(accounts: &[&Account]) -> Option<Precision> {
-    let sampled = accounts.iter().find(|it| it.how != Precision::Exact);
-    sampled.map(|account| account.how.clone())
+    accounts.iter().find(|it| it.how != Precision::Exact).map(|account| account.how.clone())
 }
 
 /// Joins distinct texts in order.

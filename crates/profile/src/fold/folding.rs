@@ -77,13 +77,9 @@ impl Sums {
     }
 
     pub(super) fn charges(self) -> Vec<Charge> {
-        let sums = self.0.into_iter();
-        let charges = sums.map(|((class, _, module), (weight, count))| Charge {
-            class,
-            module,
-            weight,
-            count,
-        });
-        charges.collect()
+        self.0
+            .into_iter()
+            .map(|((class, _, module), (weight, count))| Charge { class, module, weight, count })
+            .collect()
     }
 }

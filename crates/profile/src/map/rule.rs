@@ -167,8 +167,7 @@ impl ThreadRule {
 
 /// A bit for each `true`.
 pub(super) fn bits(each: impl Iterator<Item = bool>) -> u64 {
-    let bits = each.enumerate().map(|(index, is)| u64::from(is) << index);
-    bits.fold(0, |all, bit| all | bit)
+    each.enumerate().map(|(index, is)| u64::from(is) << index).fold(0, |all, bit| all | bit)
 }
 
 /// True if the class is the given one, is nested in it, or is in the given package or one below.

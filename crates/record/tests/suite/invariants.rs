@@ -113,8 +113,12 @@ fn shares_of_one_whole_must_add_up() {
     assert_eq!(violations(&metered()), Vec::<String>::new());
     let mut more = metered();
     let cost = more.end.cost.as_mut().unwrap();
-    let mut row = cost.metrics.iter_mut().flat_map(|metric| &mut metric.innermost);
-    let row = row.find(|row| row.share.is_some()).unwrap();
+    let row = cost
+        .metrics
+        .iter_mut()
+        .flat_map(|metric| &mut metric.innermost)
+        .find(|row| row.share.is_some())
+        .unwrap();
     row.share = row.share.map(|share| share + 0.2);
     let found = violations(&more).join("; ");
     assert!(found.contains("add up to 1.2"), "{found}");

@@ -116,8 +116,8 @@ pub(crate) fn functions(
             continue;
         }
         all += sample.weight;
-        let own = own_frame(&sample, by).map(function_and_object);
-        let own = own.unwrap_or_else(|| ("nothing known".to_owned(), String::new()));
+        let own = own_frame(&sample, by)
+            .map_or_else(|| ("nothing known".to_owned(), String::new()), function_and_object);
         let row = entry(&mut rows, own.clone(), sample.module);
         match sample.metric {
             Metric::CpuKernel => row.own.1 += sample.weight,
@@ -126,8 +126,9 @@ pub(crate) fn functions(
         row.count += sample.count;
         row.with_callees += sample.weight;
         if by == FunctionsBy::Cpu {
-            let callers = sample.frames().filter(|(frame, _)| frame.space != Space::Kernel);
-            let callers: BTreeSet<(String, String, Option<Module>)> = callers
+            let callers: BTreeSet<(String, String, Option<Module>)> = sample
+                .frames()
+                .filter(|(frame, _)| frame.space != Space::Kernel)
                 .map(|(frame, module)| {
                     let (function, object) = function_and_object(frame);
                     (function, object, module)
@@ -178,16 +179,17 @@ fn metrics(profile: &Profile, charged: &ChargedProfile<'_>, by: FunctionsBy) -> 
         accounts.any(|account| account.metric == *metric && split(&account.how))
             || samples.any(|sample| sample.metric == *metric)
     };
-    let chosen = choices.iter().find(any).into_iter();
-    let chosen = chosen.flat_map(|metrics| metrics.iter().copied());
-    chosen.filter(was_split).collect()
+    choices
+        .iter()
+        .find(any)
+        .into_iter()
+        .flat_map(|metrics| metrics.iter().copied())
+        .filter(was_split)
+        .collect()
 }
 
 fn own_frame<'s>(sample: &ChargedSample<'s>, by: FunctionsBy) -> Option<&'s Frame> {
-    let outside = || {
-        let mut frames = sample.frames();
-        frames.find(|(frame, _)| frame.space != Space::Kernel)
-    };
+    let outside = || sample.frames().find(|(frame, _)| frame.space != Space::Kernel);
     let of_the_store = || sample.frames().find(|(_, module)| module.is_some());
     let found = match by {
         FunctionsBy::Cpu => outside(),

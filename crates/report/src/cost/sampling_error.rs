@@ -41,8 +41,7 @@ pub(crate) fn sampling_error(cost: &Cost, choice: &CostChoice) -> Option<String>
 /// The number of samples of the shown threads.
 fn samples(cost: &Cost, choice: &CostChoice) -> Option<u64> {
     let sheet = Sheet::of(cost, choice);
-    let mut columns = sheet.headings.iter();
-    let column = columns.position(|heading| *heading == Heading::Samples)?;
+    let column = sheet.headings.iter().position(|heading| *heading == Heading::Samples)?;
     match sheet.sum.cells[column] {
         Figure::Samples(samples) => Some(samples),
         _ => None,

@@ -206,8 +206,10 @@ impl Sheet {
 }
 
 fn has_class(cost: &Cost, view: View, class: &str) -> bool {
-    let rows = cost.metrics.iter().flat_map(|metric| metric.rows(view));
-    rows.into_iter().any(|row| row.threads == class && row.amount > 0)
+    cost.metrics
+        .iter()
+        .flat_map(|metric| metric.rows(view))
+        .any(|row| row.threads == class && row.amount > 0)
 }
 
 fn shown_classes(present: &[&'static str], threads: &CostThreads) -> Vec<&'static str> {
@@ -248,8 +250,10 @@ fn without_shares(mut cells: Vec<Figure>, headings: &[Heading]) -> Vec<Figure> {
 /// The totals of the whole store by other counts; `None` if there are none.
 fn totals_row(cost: &Cost, headings: &[Heading]) -> Option<SheetRow> {
     let total = |name: &str| {
-        let mut all = cost.metrics.iter().filter(|one| one.metric == name);
-        all.find_map(|one| one.total.as_ref()?.per_transaction)
+        cost.metrics
+            .iter()
+            .filter(|one| one.metric == name)
+            .find_map(|one| one.total.as_ref()?.per_transaction)
     };
     let cells: Vec<Figure> = headings
         .iter()
@@ -295,31 +299,38 @@ type Line = Option<Option<Module>>;
 impl Slice<'_> {
     /// Modules that have amounts, in their order, and last the row of unknown code.
     fn modules(&self) -> Vec<Option<Module>> {
-        let all = Module::ALL.into_iter().filter(|module| {
-            let names = self.cost.metrics.iter();
-            names
-                .flat_map(|metric| self.rows(metric))
-                .any(|row| row.module.as_deref() == Some(module.name()) && row.amount > 0)
-        });
-        all.map(Some).chain([None]).collect()
+        Module::ALL
+            .into_iter()
+            .filter(|module| {
+                self.cost
+                    .metrics
+                    .iter()
+                    .flat_map(|metric| self.rows(metric))
+                    .any(|row| row.module.as_deref() == Some(module.name()) && row.amount > 0)
+            })
+            .map(Some)
+            .chain([None])
+            .collect()
     }
 
     fn headings(&self) -> Vec<Heading> {
         let split = |name: &str| self.split_metric(name).is_some();
-        let times = TIMES.into_iter().filter(|heading| match heading {
-            Heading::Metric(name) => self.is_known(name),
-            Heading::Share(name) => split(name),
-            Heading::Cpu => split(USER) && split(KERNEL),
-            Heading::CpuShare => split(USER) || split(KERNEL),
-            Heading::CpuRange | Heading::Samples => {
-                self.is_sampled(USER) || self.is_sampled(KERNEL)
-            }
-            Heading::WallShare => !self.wall().is_empty(),
-        });
-        let times = times.map(|heading| match heading {
-            Heading::CpuShare => self.cpu_share(),
-            other => other,
-        });
+        let times = TIMES
+            .into_iter()
+            .filter(|heading| match heading {
+                Heading::Metric(name) => self.is_known(name),
+                Heading::Share(name) => split(name),
+                Heading::Cpu => split(USER) && split(KERNEL),
+                Heading::CpuShare => split(USER) || split(KERNEL),
+                Heading::CpuRange | Heading::Samples => {
+                    self.is_sampled(USER) || self.is_sampled(KERNEL)
+                }
+                Heading::WallShare => !self.wall().is_empty(),
+            })
+            .map(|heading| match heading {
+                Heading::CpuShare => self.cpu_share(),
+                other => other,
+            });
         let events = EVENTS.into_iter().filter(|name| self.is_known(name));
         times.chain(events.map(Heading::Metric)).collect()
     }
@@ -335,8 +346,11 @@ impl Slice<'_> {
 
     /// True if it was split, or if at least its sum is known.
     fn is_known(&self, name: &str) -> bool {
-        let mut all = self.cost.metrics.iter().filter(|one| one.metric == name);
-        all.any(|one| one.is_split() || one.total.is_some())
+        self.cost
+            .metrics
+            .iter()
+            .filter(|one| one.metric == name)
+            .any(|one| one.is_split() || one.total.is_some())
     }
 
     fn is_sampled(&self, name: &str) -> bool {
@@ -355,8 +369,7 @@ impl Slice<'_> {
     }
 
     fn rows<'m>(&'m self, metric: &'m MetricCost) -> impl Iterator<Item = &'m CostRow> {
-        let rows = metric.rows(self.view).iter();
-        rows.filter(|row| self.classes.contains(&row.threads.as_str()))
+        metric.rows(self.view).iter().filter(|row| self.classes.contains(&row.threads.as_str()))
     }
 
     fn cells(&self, headings: &[Heading], line: Line) -> Vec<Figure> {
@@ -388,8 +401,12 @@ impl Slice<'_> {
     fn amount(&self, names: &[&str], wanted: &dyn Fn(&CostRow) -> bool) -> Option<f64> {
         let split: Vec<&MetricCost> =
             names.iter().filter_map(|name| self.split_metric(name)).collect();
-        let rows = split.iter().flat_map(|metric| self.rows(metric));
-        let sum: u64 = rows.filter(|row| wanted(row)).map(|row| row.amount).sum();
+        let sum: u64 = split
+            .iter()
+            .flat_map(|metric| self.rows(metric))
+            .filter(|row| wanted(row))
+            .map(|row| row.amount)
+            .sum();
         (!split.is_empty()).then_some(sum as f64)
     }
 
@@ -413,8 +430,11 @@ impl Slice<'_> {
 
     fn samples(&self, names: &[&str], line: Line) -> u64 {
         let split = names.iter().filter_map(|name| self.split_metric(name));
-        let rows = split.flat_map(|metric| self.rows(metric));
-        rows.filter(|row| is_in_line(row, line)).map(|row| row.count).sum()
+        split
+            .flat_map(|metric| self.rows(metric))
+            .filter(|row| is_in_line(row, line))
+            .map(|row| row.count)
+            .sum()
     }
 }
 

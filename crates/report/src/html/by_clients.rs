@@ -51,8 +51,9 @@ fn curves<'r>(runs: &[&'r RunRecord]) -> Vec<Curve<'r>> {
         runs.sort_by_key(|run| run.head.plan.clients);
     }
     let several = |runs: &[&RunRecord]| {
-        let ends = runs.first().zip(runs.last());
-        ends.is_some_and(|(first, last)| first.head.plan.clients < last.head.plan.clients)
+        runs.first()
+            .zip(runs.last())
+            .is_some_and(|(first, last)| first.head.plan.clients < last.head.plan.clients)
     };
     curves.into_iter().filter(|(_, runs)| several(runs)).collect()
 }

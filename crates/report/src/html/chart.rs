@@ -110,8 +110,10 @@ fn draw_on(chart: &Chart, area: &Area<'_>) -> Result<String, Error> {
         let ticks: Vec<(f64, String)> =
             axis.ticks.iter().map(|tick| (axis.position(tick.at), tick.text.clone())).collect();
         move |position: &f64| {
-            let near = ticks.iter().find(|(at, _)| (at - position).abs() < 1e-9);
-            near.map_or_else(String::new, |(_, text)| text.clone())
+            ticks
+                .iter()
+                .find(|(at, _)| (at - position).abs() < 1e-9)
+                .map_or_else(String::new, |(_, text)| text.clone())
         }
     };
     context

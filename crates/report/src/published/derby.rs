@@ -124,8 +124,10 @@ mod tests {
             .iter()
             .flat_map(|load| load.modules.iter().map(move |module| (load, module)))
             .filter(|(_, module)| {
-                let each = module.bytes.zip(module.objects);
-                each.is_some_and(|(bytes, objects)| bytes / objects < 8.0)
+                module
+                    .bytes
+                    .zip(module.objects)
+                    .is_some_and(|(bytes, objects)| bytes / objects < 8.0)
             })
             .map(|(load, module)| (load.load.as_str(), module.name.as_str()))
             .collect();

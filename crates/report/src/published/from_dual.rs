@@ -68,10 +68,7 @@ mod tests {
     #[test]
     fn named_rows_agree_with_their_inputs() {
         let file = from_dual();
-        let rate = |name: &str| {
-            let found = file.estimates.iter().find(|one| one.name == name);
-            found.unwrap().per_s
-        };
+        let rate = |name: &str| file.estimates.iter().find(|one| one.name == name).unwrap().per_s;
         let writes = file.writetest.writes / file.writetest.seconds;
         assert!((rate("syncs of one block") - writes).abs() < 0.005);
         assert!((rate("single-insert commits") - file.commit_every.per_s).abs() < 1e-9);

@@ -65,8 +65,7 @@ pub(crate) fn k2() -> &'static K2 {
 impl K2Mix {
     /// The columns of a metric; empty if it was not published.
     pub(crate) fn columns(&self, metric: &str) -> &[K2Column] {
-        let found = self.metrics.iter().find(|one| one.metric == metric);
-        found.map_or(&[], |one| &one.columns)
+        self.metrics.iter().find(|one| one.metric == metric).map_or(&[], |one| &one.columns)
     }
 }
 
@@ -76,8 +75,7 @@ mod tests {
 
     fn rate(mix: &K2Mix, metric: &str, when: &str) -> f64 {
         let columns = mix.columns(metric);
-        let column = columns.iter().find(|column| column.when == when);
-        column.unwrap().per_s.unwrap()
+        columns.iter().find(|column| column.when == when).unwrap().per_s.unwrap()
     }
 
     #[test]

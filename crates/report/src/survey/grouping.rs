@@ -63,8 +63,11 @@ impl<'a> Survey<'a> {
 
     /// The sync line for ratios: that of a run, which includes both probes, or else that of the probe.
     pub fn line(&self) -> &SyncLine {
-        let of_run = self.runs.iter().map(|run| &run.end.sync_line);
-        of_run.into_iter().find(|line| line.line_1.is_some()).unwrap_or(&self.probe.body.sync_line)
+        self.runs
+            .iter()
+            .map(|run| &run.end.sync_line)
+            .find(|line| line.line_1.is_some())
+            .unwrap_or(&self.probe.body.sync_line)
     }
 
     /// Stores by name, durability and client model, in the order in which they first appear; those that never

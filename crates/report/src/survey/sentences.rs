@@ -121,8 +121,7 @@ pub(super) fn gaps(survey: &Survey<'_>) -> String {
         gaps.push(format!("how many commits share a sync ({})", without_period(source)));
     }
     let short = |run: &&RunRecord| {
-        let mut warnings = run.end.warnings.iter();
-        warnings.any(|warning| OF_SHORT_SLICES.contains(&warning.name.as_str()))
+        run.end.warnings.iter().any(|warning| OF_SHORT_SLICES.contains(&warning.name.as_str()))
     };
     if survey.runs.iter().any(short) {
         gaps.push("what repetitions longer than these few seconds would show".to_owned());

@@ -31,8 +31,7 @@ pub(crate) const COLUMNS: [&str; 7] = ["", "A", "A range", "B", "B range", "rati
 
 /// The figures that at least one of the two records has.
 pub(crate) fn known_rows(comparison: &Comparison) -> impl Iterator<Item = &Row> {
-    let rows = comparison.rows.iter();
-    rows.filter(|row| row.first.is_some() || row.second.is_some())
+    comparison.rows.iter().filter(|row| row.first.is_some() || row.second.is_some())
 }
 
 /// The cells of a figure of both records.

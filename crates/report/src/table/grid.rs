@@ -102,8 +102,7 @@ impl Grid {
     /// The width of the widest row.
     fn widest_row(&self) -> usize {
         let table = self.table(ContentArrangement::Disabled);
-        let breadths = table.lines().map(|line| line.trim_end().chars().count());
-        breadths.max().unwrap_or(0)
+        table.lines().map(|line| line.trim_end().chars().count()).max().unwrap_or(0)
     }
 
     /// The cells of a column.

@@ -233,14 +233,24 @@ fn one_record_that_does_not_fit_refuses_all() {
 #[test]
 fn printed_and_corrected_rates_of_a_run_are_in_one_row() {
     let text = as_published(Published::Bigdata, &records(vec![concurrent_tx()])).unwrap();
-    let now = text.lines().skip_while(|line| !line.starts_with("now: engine")).nth(1);
-    let cells: Vec<&str> = now.unwrap().split_whitespace().collect();
+    let cells: Vec<&str> = text
+        .lines()
+        .skip_while(|line| !line.starts_with("now: engine"))
+        .nth(1)
+        .unwrap()
+        .split_whitespace()
+        .collect();
     let expected = ["20", "9957", "1102", "24", "19", "5123", "1943", "1728.3", "11.1", "%"];
     assert_eq!(cells, expected);
     assert!(text.contains("21 by cause serialization, 3 by cause limit"), "{text}");
     let text = as_published(Published::Bigdata, &records(vec![mrow()])).unwrap();
-    let now = text.lines().find(|line| line.starts_with("now: engine"));
-    let cells: Vec<&str> = now.unwrap().split_whitespace().skip(3).collect();
+    let cells: Vec<&str> = text
+        .lines()
+        .find(|line| line.starts_with("now: engine"))
+        .unwrap()
+        .split_whitespace()
+        .skip(3)
+        .collect();
     assert_eq!(cells, ["400000", "20", "0", "10047", "39812", "5290", "3.98M/s"]);
 }
 
@@ -269,8 +279,7 @@ fn what_was_not_metered_or_counted_is_never_zero() {
 fn modules_of_a_metered_run_have_their_shares_by_user_kernel_and_both() {
     let text = as_published(Published::Derby, &records(vec![update()])).unwrap();
     let lines = |name: &str| -> Vec<String> {
-        let lines = text.lines().filter(|line| line.starts_with(name));
-        lines.map(unwrapped).collect()
+        text.lines().filter(|line| line.starts_with(name)).map(unwrapped).collect()
     };
     assert_eq!(lines("logging ")[0], "logging 10.5 18.7 20.0 19.6 51.5 34.8 93 unknown");
     assert_eq!(lines("logging ")[1], "logging 3 unknown 2.0 0.700 1.6+0.3 unknown");

@@ -22,8 +22,7 @@ pub(crate) struct Element {
 
 impl Element {
     pub(crate) fn attribute(&self, name: &str) -> Option<&str> {
-        let found = self.attributes.iter().find(|(known, _)| known == name);
-        found.map(|(_, value)| value.as_str())
+        self.attributes.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
     }
 
     pub(crate) fn elements(&self) -> impl Iterator<Item = &Element> {
@@ -47,11 +46,13 @@ impl Element {
 
     /// Its whole text, unescaped.
     pub(crate) fn text(&self) -> String {
-        let texts = self.children.iter().map(|node| match node {
-            Node::Text(text) => text.clone(),
-            Node::Element(element) => element.text(),
-        });
-        texts.collect()
+        self.children
+            .iter()
+            .map(|node| match node {
+                Node::Text(text) => text.clone(),
+                Node::Element(element) => element.text(),
+            })
+            .collect()
     }
 }
 

@@ -107,7 +107,8 @@ fn a_log_on_a_disk_that_drops_syncs_is_reported() {
         evidence: "ext4 at /data is mounted with nobarrier, so no flush is sent".to_owned(),
         remedy: Some("mount -o remount,barrier /data".to_owned()),
     };
-    let inputs = |alias| ObservationInputs { dropped_syncs: Some(dropped.clone()), ..inputs(alias) };
+    let inputs =
+        |alias| ObservationInputs { dropped_syncs: Some(dropped.clone()), ..inputs(alias) };
     let record = from_observation(&observed(), &inputs(None));
     let text = table::observation(&record).replace("\n  ", " ");
     for words in [

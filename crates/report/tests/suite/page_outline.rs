@@ -67,21 +67,27 @@ fn is_shape(element: &Element) -> bool {
 
 /// The text of an element; inline elements with a class are named.
 fn inline(element: &Element) -> String {
-    let parts = element.children.iter().map(|node| match node {
-        Node::Text(words) => words.clone(),
-        Node::Element(inner) if inner.name == "svg" => format!("[{}]", label_of_mark(inner)),
-        Node::Element(inner) => match inner.attribute("class") {
-            Some(class) => format!("[{class}{}]", spaced(&inline(inner))),
-            None => inline(inner),
-        },
-    });
-    parts.collect()
+    element
+        .children
+        .iter()
+        .map(|node| match node {
+            Node::Text(words) => words.clone(),
+            Node::Element(inner) if inner.name == "svg" => format!("[{}]", label_of_mark(inner)),
+            Node::Element(inner) => match inner.attribute("class") {
+                Some(class) => format!("[{class}{}]", spaced(&inline(inner))),
+                None => inline(inner),
+            },
+        })
+        .collect()
 }
 
 /// The classes of a mark in a legend and of its shape.
 fn label_of_mark(mark: &Element) -> String {
-    let classes = mark.all().into_iter().filter_map(|element| element.attribute("class"));
-    classes.collect::<Vec<_>>().join(" ")
+    mark.all()
+        .into_iter()
+        .filter_map(|element| element.attribute("class"))
+        .collect::<Vec<_>>()
+        .join(" ")
 }
 
 /// The cells of a row, each with its class.

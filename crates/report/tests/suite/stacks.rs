@@ -167,9 +167,10 @@ fn a_profile_is_folded_by_the_commits_of_the_median_repetition() {
     assert_eq!(cost.commits, 1_000);
     let user = cost.metric("cpu_user").unwrap();
     let of = |module: Option<&str>, class: &str| {
-        let mut rows = user.innermost.iter();
-        let row = rows.find(|row| row.module.as_deref() == module && row.threads == class);
-        row.unwrap_or_else(|| panic!("{module:?} of {class}: {user:?}"))
+        user.innermost
+            .iter()
+            .find(|row| row.module.as_deref() == module && row.threads == class)
+            .unwrap_or_else(|| panic!("{module:?} of {class}: {user:?}"))
     };
     let access = of(Some("access"), "connection");
     assert_eq!((access.amount, access.count), (5_000_000, 500));

@@ -204,8 +204,7 @@ fn mrmw_row(name: &str, run: &RunRecord) -> Vec<String> {
     let outcomes = &run.end.outcomes;
     let read = of_kinds(run, "read").zip(option(run, "reads_per_task"));
     let figure = |name: &str| {
-        let mut figures = run.end.figures.iter().flatten();
-        let found = figures.find(|figure| figure.name.starts_with(name));
+        let found = run.end.figures.iter().flatten().find(|figure| figure.name.starts_with(name));
         units::or_unknown(found, |figure| format!("{:.1} {}", figure.value, figure.unit))
     };
     vec![
@@ -258,8 +257,8 @@ fn flush_note(label: &str, run: &RunRecord) -> String {
 fn mrow_row(name: &str, run: &RunRecord) -> Vec<String> {
     let outcomes = readers(run);
     let ms = run.end.elapsed_ns() / 1_000_000;
-    let figures = run.end.figures.iter().flatten();
-    let mut reads = figures.filter(|figure| figure.name == "record reads a second");
+    let mut reads =
+        run.end.figures.iter().flatten().filter(|figure| figure.name == "record reads a second");
     vec![
         name.to_owned(),
         outcomes.committed.to_string(),
@@ -279,13 +278,16 @@ fn reading_tasks(run: &RunRecord) -> Option<Outcomes> {
 
 /// The outcomes of tasks whose name contains `word`, over all repetitions; `None` without such kinds.
 fn of_kinds(run: &RunRecord, word: &str) -> Option<Outcomes> {
-    let of_repetitions = run.end.repetitions.iter().flat_map(|one| &one.transactions);
-    let reading = of_repetitions.filter(|kind| kind.name.contains(word));
-    reading.fold(None, |sum: Option<Outcomes>, kind| {
-        let mut sum = sum.unwrap_or_else(Outcomes::none);
-        sum.add(&kind.outcomes);
-        Some(sum)
-    })
+    run.end
+        .repetitions
+        .iter()
+        .flat_map(|one| &one.transactions)
+        .filter(|kind| kind.name.contains(word))
+        .fold(None, |sum: Option<Outcomes>, kind| {
+            let mut sum = sum.unwrap_or_else(Outcomes::none);
+            sum.add(&kind.outcomes);
+            Some(sum)
+        })
 }
 
 /// The outcomes of reading tasks, or of all tasks if the record does not distinguish them.

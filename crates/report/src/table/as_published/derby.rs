@@ -364,8 +364,8 @@ fn garbage_of(run: &RunRecord) -> String {
 fn by_modules(load: &DerbyLoad) -> String {
     let of_module = |name: &str| Module::ALL.into_iter().find(|module| module.name() == name);
     let writing = load.modules.iter().filter(|one| one.sync_writes.is_some());
-    let modules = writing.filter_map(|one| of_module(&one.module));
-    let words: Vec<&str> = modules.map(Module::heading).collect();
+    let words: Vec<&str> =
+        writing.filter_map(|one| of_module(&one.module)).map(Module::heading).collect();
     if words.is_empty() { String::new() } else { format!(" (then: {})", words.join(", ")) }
 }
 

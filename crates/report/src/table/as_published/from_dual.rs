@@ -85,8 +85,8 @@ fn estimates_for(
         estimates.into_iter().map(when).collect()
     };
     let of_singles = |of: fn(&RunRecord) -> Estimate| -> Vec<(String, Estimate)> {
-        let numbered = runs.iter().enumerate();
-        numbered
+        runs.iter()
+            .enumerate()
             .filter(|(_, run)| from_dual_table::is_single_insert(run))
             .map(|(index, run)| (source_header::label(index, runs.len()), of(run)))
             .collect()
@@ -122,8 +122,8 @@ fn commits(run: &RunRecord) -> Estimate {
 
 /// The counterpart of log I/O in the status of `InnoDB`: the store's own count of its log writes.
 fn log_writes(run: &RunRecord) -> Estimate {
-    let mut parts = run.end.internals.iter().flatten();
-    let part = parts.find(|part| part.name == "log write" && part.count > 0);
+    let part =
+        run.end.internals.iter().flatten().find(|part| part.name == "log write" && part.count > 0);
     let store = &run.head.target.name;
     Estimate {
         name: "log I/O",

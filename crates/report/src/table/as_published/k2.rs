@@ -70,8 +70,7 @@ pub(super) fn view(records: &[Record]) -> Result<String> {
     let mut text = source_header::then(&k2().source);
     text += &source_header::now(&runs);
     for mix in &k2().mixes {
-        let of_mix = fitting.iter().enumerate();
-        let of_mix = of_mix.filter(|(_, (own, _))| std::ptr::eq(*own, mix));
+        let of_mix = fitting.iter().enumerate().filter(|(_, (own, _))| std::ptr::eq(*own, mix));
         let own: Vec<Now<'_>> =
             of_mix.map(|(index, (_, run))| Now { label: label(index, runs.len()), run }).collect();
         if !own.is_empty() {

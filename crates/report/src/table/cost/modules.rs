@@ -125,8 +125,7 @@ fn table(sheet: &Sheet, about: About, columns: &[usize]) -> String {
         grid.row(row(module));
     }
     let any = |line: &SheetRow| {
-        let mut cells = columns.iter().map(|column| &line.cells[*column]);
-        cells.any(|cell| !matches!(cell, Figure::None))
+        columns.iter().map(|column| &line.cells[*column]).any(|cell| !matches!(cell, Figure::None))
     };
     grid.row(row(&sheet.sum));
     for other in sheet.others.iter().chain(&sheet.whole) {
