@@ -17,15 +17,15 @@ use crate::plan::{LINE_BYTES, OVERWRITE_BYTES, impossible};
 use crate::sync_line::{best_outstanding, fastest};
 use crate::verdict::{VerdictInput, verdicts};
 use crate::{
-    Cell, CellOutcome, DeviceFacts, Direction, Error, FileState, FlushCounts, Measured,
-    MethodChoice, Placement, PlainWrite, Plan, ProbeResult, ReadCell, Result, SequentialCell, Span,
-    Step, SyncLine, SyncStep,
+    Cell, CellOutcome, DeviceFacts, Direction, Error, FileState, FlushCounts, MethodChoice,
+    Placement, Plan, ProbeResult, Result, Span, Step, SyncLine, SyncStep,
 };
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use syncline_instrument::Nanos;
 use syncline_instrument::clock::{self, SECOND};
+use syncline_record::{CellFigures, PlainWrite, ReadCell, SequentialCell};
 use syncline_vfs::SyncMethod;
 
 /// A running probe of one directory.
@@ -315,7 +315,7 @@ impl<'a> DirectoryProbe<'a> {
                 write_bytes: LINE_BYTES,
                 line_1: measured.rate_per_s,
                 line_1_windows: measured.windows,
-                line_1_latency: measured.latency,
+                line_1_latency: measured.latency_ns,
                 line_max: None,
                 line_max_outstanding: None,
             });
@@ -358,9 +358,7 @@ impl<'a> DirectoryProbe<'a> {
             (Direction::Read, None) => return Ok(nothing_written()),
         };
         if let Some(measured) = measured {
-            let transfer_bytes = TRANSFER_BYTES;
-            let outcome = Ok(measured);
-            self.sequential.push(SequentialCell { direction, transfer_bytes, outcome });
+            self.push_transfer(direction, Ok(measured.bytes_per_s()));
         }
         Ok(StepOutcome::Done)
     }
@@ -373,15 +371,19 @@ impl<'a> DirectoryProbe<'a> {
             return Ok(nothing_written());
         };
         if let Some(measured) = random_reads((scratch, *file_bytes), depth, span_ns, self.stop)? {
-            let read_bytes = READ_BYTES;
-            let file_bytes = *file_bytes;
-            let outcome = Ok(measured);
-            self.reads.push(ReadCell { read_bytes, depth, file_bytes, outcome });
+            self.reads.push(ReadCell {
+                read_bytes: READ_BYTES as u64,
+                depth: depth as u64,
+                file_bytes: *file_bytes,
+                rate_per_s: Some(measured.rate_per_s),
+                latency_ns: Some(measured.latency),
+                reason: None,
+            });
         }
         Ok(StepOutcome::Done)
     }
 
-    fn measure(&mut self, job: &CellJob) -> Result<Option<Measured>> {
+    fn measure(&mut self, job: &CellJob) -> Result<Option<CellFigures>> {
         match &mut self.files {
             Some(files) => measure_cell(files, job, &self.watch, self.stop),
             None => Ok(None),
@@ -420,6 +422,15 @@ impl<'a> DirectoryProbe<'a> {
         });
     }
 
+    fn push_transfer(&mut self, direction: Direction, rate: std::result::Result<f64, String>) {
+        self.sequential.push(SequentialCell {
+            direction: direction.name().to_owned(),
+            transfer_bytes: TRANSFER_BYTES as u64,
+            bytes_per_s: rate.as_ref().ok().copied(),
+            reason: rate.err(),
+        });
+    }
+
     /// A step without figures still has its row, with the cell that it would have measured.
     fn record_not_run(&mut self, step: &Step, outcome: CellOutcome) {
         let reason = match &outcome {
@@ -432,16 +443,15 @@ impl<'a> DirectoryProbe<'a> {
                     self.push_cell(method, sync, outcome);
                 }
             }
-            Step::Sequential { direction, .. } => {
-                let transfer_bytes = TRANSFER_BYTES;
-                let (direction, outcome) = (*direction, Err(reason));
-                self.sequential.push(SequentialCell { direction, transfer_bytes, outcome });
-            }
-            Step::RandomReads { depth, .. } => {
-                let read_bytes = READ_BYTES;
-                let (depth, outcome) = (*depth, Err(reason));
-                self.reads.push(ReadCell { read_bytes, depth, file_bytes: 0, outcome });
-            }
+            Step::Sequential { direction, .. } => self.push_transfer(*direction, Err(reason)),
+            Step::RandomReads { depth, .. } => self.reads.push(ReadCell {
+                read_bytes: READ_BYTES as u64,
+                depth: *depth as u64,
+                file_bytes: 0,
+                rate_per_s: None,
+                latency_ns: None,
+                reason: Some(reason),
+            }),
             Step::Line1 { .. } => self.notes.push(format!("The sync rate is unknown: {reason}.")),
             Step::LineMax { .. } => {
                 self.notes.push(format!("The best parallel sync rate is unknown: {reason}."));

@@ -5,14 +5,18 @@
 //! outstanding, flushes can be compared with syncs; under concurrency the kernel merges flushes, so they are
 //! at most the number of syncs.
 
-use crate::{Counted, FlushCounts};
+use crate::FlushCounts;
 use std::path::{Path, PathBuf};
 use syncline_host::BlockCounts;
 use syncline_instrument::Nanos;
+use syncline_record::Counted;
 
 /// The most writes or flushes of other processes for each sync, by the idle rate, up to which the probe
 /// reports its own.
 const OTHER_WRITES_MAX: f64 = 0.25;
+
+/// The source of what was counted, in records.
+const COUNTED_BY: &str = "the disk's counters, idle rate subtracted";
 
 /// The counters at one moment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -116,7 +120,7 @@ impl DiskCounterReader {
     /// The counts per sync, with the idle rate subtracted.
     pub(crate) fn per_sync(&self, spent: CounterDelta, syncs: u64) -> PerSync {
         let unknown = |reason: &str| {
-            let counted = Counted::Unknown(reason.to_owned());
+            let counted = Counted::unknown(reason);
             PerSync { writes: counted.clone(), written_bytes: counted.clone(), flushes: counted }
         };
         if let Err(reason) = &self.disk {
@@ -131,7 +135,7 @@ impl DiskCounterReader {
         let seconds = spent.elapsed_ns as f64 / 1e9;
         let rest = |count: u64, idle_per_s: f64| {
             let own = (count as f64 - idle_per_s * seconds).max(0.0);
-            Counted::PerSync(own / syncs as f64)
+            Counted::by(Some(own / syncs as f64), COUNTED_BY)
         };
         // Other processes need not repeat in the cell what they did in the idle period. If their share may be
         // a large part of a sync, the counts do not describe the probe.
@@ -146,7 +150,7 @@ impl DiskCounterReader {
             writes: rest(counters.writes, idle.writes),
             written_bytes: rest(counters.written_bytes, idle.written_bytes),
             flushes: counters.flushes.map_or_else(
-                || Counted::Unknown(before_5_5.to_owned()),
+                || Counted::unknown(before_5_5),
                 |flushes| rest(flushes, idle.flushes),
             ),
         }
@@ -193,7 +197,7 @@ impl Counters {
 #[cfg(test)]
 mod tests {
     use super::{CounterDelta, Counters, DiskCounterReader};
-    use crate::{Counted, FlushCounts};
+    use crate::FlushCounts;
     use std::fs;
 
     const STAT: &str = "47992 7325 3479498 11374 26084 19549 2669256 5734 0 5776 17666 8186 62 700304 434 3724 123";
@@ -224,9 +228,9 @@ mod tests {
         watch.set_idle(spent(50, 50 * 4096, Some(73), 1_000_000_000));
         let per_sync =
             watch.per_sync(spent(2_100, 2_100 * 4096, Some(2_146), 2_000_000_000), 1_000);
-        assert_eq!(per_sync.writes, Counted::PerSync(2.0));
-        assert_eq!(per_sync.written_bytes, Counted::PerSync(8192.0));
-        assert_eq!(per_sync.flushes, Counted::PerSync(2.0));
+        assert_eq!(per_sync.writes.value, Some(2.0));
+        assert_eq!(per_sync.written_bytes.value, Some(8192.0));
+        assert_eq!(per_sync.flushes.value, Some(2.0));
         assert!(matches!(
             watch.summary(),
             FlushCounts::Counting { idle_flushes_per_s, .. } if (idle_flushes_per_s - 73.0).abs() < 1e-9
@@ -240,7 +244,7 @@ mod tests {
         let busy = watch.per_sync(spent(450, 450 * 4096, Some(450), 300_000_000), 470);
         for counted in [busy.flushes, busy.writes, busy.written_bytes] {
             assert!(
-                matches!(&counted, Counted::Unknown(reason) if reason.contains("other programs")),
+                counted.value.is_none() && counted.source.contains("other programs"),
                 "{counted:?}"
             );
         }
@@ -256,11 +260,9 @@ mod tests {
             [(several, "2 disks"), (absent, "cannot be read"), (none, "no known disk")]
         {
             assert_eq!(watch.read(), None);
-            let Counted::Unknown(reason) = watch.per_sync(CounterDelta::default(), 10).flushes
-            else {
-                panic!("{words} counted")
-            };
-            assert!(reason.contains(words), "{reason}");
+            let counted = watch.per_sync(CounterDelta::default(), 10).flushes;
+            assert_eq!(counted.value, None, "{words} counted");
+            assert!(counted.source.contains(words), "{}", counted.source);
             assert!(matches!(watch.summary(), FlushCounts::Unknown(_)));
         }
     }
@@ -270,10 +272,9 @@ mod tests {
         let (_root, mut watch) = watch(STAT);
         watch.set_idle(spent(0, 0, None, 1_000));
         let per_sync = watch.per_sync(spent(10, 40_960, None, 1_000), 10);
-        assert_eq!(per_sync.writes, Counted::PerSync(1.0));
-        assert!(
-            matches!(per_sync.flushes, Counted::Unknown(reason) if reason.contains("Linux 5.5"))
-        );
+        assert_eq!(per_sync.writes.value, Some(1.0));
+        assert_eq!(per_sync.flushes.value, None);
+        assert!(per_sync.flushes.source.contains("Linux 5.5"));
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! Notes that follow from the figures, one sentence each.
 
-use crate::{Cell, FileState, ReadCell};
+use crate::{Cell, FileState};
+use syncline_record::ReadCell;
 
 /// The largest file, in bytes, that may fit in a device's cache.
 const SMALL_FILE_BYTES: u64 = 8 << 30;
@@ -20,7 +21,7 @@ pub(crate) fn notes(cells: &[Cell], reads: &[ReadCell], counting: bool) -> Vec<S
 
 fn small_file(reads: &[ReadCell]) -> Option<String> {
     let file_bytes =
-        reads.iter().filter(|read| read.outcome.is_ok()).map(|read| read.file_bytes).max()?;
+        reads.iter().filter(|read| read.rate_per_s.is_some()).map(|read| read.file_bytes).max()?;
     (file_bytes <= SMALL_FILE_BYTES).then(|| {
         format!(
             "Reads are spread over a file of {} MiB only, which a device's cache may hold and which \
@@ -35,7 +36,7 @@ fn small_file(reads: &[ReadCell]) -> Option<String> {
 fn flushes_of_others(cells: &[Cell]) -> Option<String> {
     let merged =
         cells.iter().filter(|cell| cell.outstanding > 1 && cell.file_state == FileState::Overwrite);
-    let flushes = merged.filter_map(|cell| cell.measured()?.flushes_per_sync.value());
+    let flushes = merged.filter_map(|cell| cell.measured()?.flushes_per_sync.value);
     let most = flushes.reduce(f64::max).filter(|most| *most > FLUSHES_OF_OTHERS)?;
     Some(format!(
         "With several outstanding {most:.2} flushes per sync were counted, more than one: another \
@@ -46,21 +47,26 @@ fn flushes_of_others(cells: &[Cell]) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::notes;
-    use crate::test_support::{cell, figures, latency};
-    use crate::{Counted, ReadCell, ReadMeasured};
+    use crate::test_support::{cell, counted, figures, latency};
+    use syncline_record::ReadCell;
     use syncline_vfs::SyncMethod;
 
     fn read(file_bytes: u64) -> ReadCell {
-        let measured =
-            ReadMeasured { reads: 9, elapsed_ns: 9, rate_per_s: 1e9, latency: latency(1) };
-        ReadCell { read_bytes: 4096, depth: 1, file_bytes, outcome: Ok(measured) }
+        ReadCell {
+            read_bytes: 4096,
+            depth: 1,
+            file_bytes,
+            rate_per_s: Some(1e9),
+            latency_ns: Some(latency(1)),
+            reason: None,
+        }
     }
 
     #[test]
     fn reads_over_a_small_file_are_noted() {
         assert!(notes(&[], &[read(1 << 30)], false)[0].contains("1024 MiB only"));
         assert!(notes(&[], &[read(16 << 30)], false).is_empty());
-        let failed = ReadCell { outcome: Err("no".to_owned()), ..read(1 << 30) };
+        let failed = ReadCell { rate_per_s: None, reason: Some("no".to_owned()), ..read(1 << 30) };
         assert!(notes(&[], &[failed], false).is_empty());
     }
 
@@ -68,7 +74,7 @@ mod tests {
     fn more_flushes_than_syncs_under_concurrency_come_from_other_programs() {
         let with_flushes = |outstanding, flushes| {
             let mut cell = cell(SyncMethod::Fdatasync, outstanding, 10_000.0);
-            figures(&mut cell).flushes_per_sync = Counted::PerSync(flushes);
+            figures(&mut cell).flushes_per_sync = counted(flushes);
             notes(&[cell], &[], false)
         };
         assert!(with_flushes(4, 1.5)[0].contains("1.50 flushes per sync"));

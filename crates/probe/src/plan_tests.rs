@@ -1,8 +1,9 @@
 //! Tests of the cells of plans and of their estimated cost.
 
 use super::{Plan, Step, SyncStep, impossible, is_honest};
-use crate::{FileState, Latency, MethodChoice, Placement, SyncLine};
+use crate::{FileState, MethodChoice, Placement, SyncLine};
 use std::collections::BTreeSet;
+use syncline_record::Latency;
 use syncline_vfs::SyncMethod;
 
 fn sync_steps(plan: &Plan) -> Vec<&SyncStep> {
@@ -61,7 +62,7 @@ fn the_full_plan_has_every_combination_once() {
 
 #[test]
 fn the_brief_plan_repeats_the_line_by_the_same_means() {
-    let latency = Latency { p50: 1, p90: 1, p99: 1, p999: 1, max: 1, mean: 1.0, modes: None };
+    let latency = Latency { p50: 1, p90: 1, p99: 1, p999: 1, max: 1, mean: 1.0 };
     let line = SyncLine {
         directory: "/d".into(),
         device: None,

@@ -186,8 +186,8 @@ fn without_direct_io_no_row_shows_the_rate_of_the_page_cache() {
     assert!(result.plain_write.is_none());
     assert!(result.notes.iter().any(|note| note.contains(why)), "{:?}", result.notes);
     assert_eq!((result.reads.len(), result.sequential.len()), (1, 2));
-    let reads = result.reads.iter().map(|read| read.outcome.as_ref().err());
-    let transfers = result.sequential.iter().map(|one| one.outcome.as_ref().err());
+    let reads = result.reads.iter().map(|read| read.reason.as_ref());
+    let transfers = result.sequential.iter().map(|one| one.reason.as_ref());
     for refused in reads.chain(transfers) {
         assert!(refused.unwrap().contains(why), "{refused:?}");
     }

@@ -1,11 +1,9 @@
 //! Converts the result of a probe to its saved record.
 
-use crate::{
-    self as probe, CellOutcome, Direction, FlushCounts as Flushes, ProbeResult, SyncBehavior,
-};
+use crate::{self as probe, CellOutcome, FlushCounts as Flushes, ProbeResult, SyncBehavior};
 use syncline_record::{
-    Cell, CellFigures, Counted, Fact, FlushCounts, Identity, Latency, Layer, Machine, Mode, NotRun,
-    PlainWrite, ProbeBody, ProbeDevice, ProbeRecord, ReadCell, SequentialCell, SyncLine, Verdict,
+    Cell, CellFigures, FlushCounts, Identity, Layer, Machine, NotRun, ProbeBody, ProbeDevice,
+    ProbeRecord, SyncLine, Verdict,
 };
 
 /// The record of one directory's probe. `machine` describes the machine; `not_run` are planned rows of the
@@ -25,13 +23,9 @@ pub fn from_probe(
         device: device(&result.device),
         sync_line: sync_line(result),
         cells: result.cells.iter().map(cell).collect(),
-        plain_write: result.plain_write.as_ref().map(|write| PlainWrite {
-            write_bytes: write.write_bytes as u64,
-            rate_per_s: write.rate_per_s,
-            latency_ns: latency(&write.latency),
-        }),
-        reads: result.reads.iter().map(read).collect(),
-        sequential: result.sequential.iter().map(sequential).collect(),
+        plain_write: result.plain_write.clone(),
+        reads: result.reads.clone(),
+        sequential: result.sequential.clone(),
         flush_counts: flush_counts(&result.flush_counts),
         verdicts: result.verdicts.iter().map(verdict).collect(),
         notes: result.notes.clone(),
@@ -56,7 +50,7 @@ fn sync_line(result: &ProbeResult) -> SyncLine {
         line_1: Some(line.line_1),
         line_max: line.line_max,
         line_max_outstanding: line.line_max_outstanding.map(|count| count as u64),
-        latency_ns: Some(latency(&line.line_1_latency)),
+        latency_ns: Some(line.line_1_latency),
         before: line.line_1_windows.clone(),
         after: Vec::new(),
         round_trip_ns: None,
@@ -68,9 +62,9 @@ fn sync_line(result: &ProbeResult) -> SyncLine {
 fn device(facts: &probe::DeviceFacts) -> ProbeDevice {
     let summary = &facts.summary;
     ProbeDevice {
-        mount: facts.mount.iter().map(fact).collect(),
+        mount: facts.mount.clone(),
         layers: facts.layers.iter().map(layer).collect(),
-        environment: facts.environment.iter().map(fact).collect(),
+        environment: facts.environment.clone(),
         sentences: facts.sentences.clone(),
         file_system: summary.file_system.clone(),
         disks: summary.disks.clone(),
@@ -79,15 +73,6 @@ fn device(facts: &probe::DeviceFacts) -> ProbeDevice {
         rpm_said_by: summary.rpm.as_ref().map(|rpm| rpm.said_by.clone()),
         model: summary.model.clone(),
         cache_off_command: summary.cache_off_command.clone(),
-    }
-}
-
-fn fact(fact: &probe::Fact) -> Fact {
-    Fact {
-        name: fact.name.to_owned(),
-        value: fact.value.clone(),
-        said_by: fact.said_by.clone(),
-        private: fact.private,
     }
 }
 
@@ -103,7 +88,7 @@ fn layer(layer: &probe::Layer) -> Layer {
         name: layer.name.clone(),
         kind: layer.kind.clone(),
         depth: layer.depth as u64,
-        facts: layer.facts.iter().map(fact).collect(),
+        facts: layer.facts.clone(),
         standing: standing.to_owned(),
         standing_reason,
         remedy,
@@ -112,7 +97,7 @@ fn layer(layer: &probe::Layer) -> Layer {
 
 fn cell(cell: &probe::Cell) -> Cell {
     let (measured, reason) = match &cell.outcome {
-        CellOutcome::Measured(measured) => (Some(figures(measured)), None),
+        CellOutcome::Measured(measured) => (Some(CellFigures::clone(measured)), None),
         CellOutcome::NotPossible(reason) => (None, Some(format!("not possible: {reason}"))),
         CellOutcome::NotRun(reason) => (None, Some(format!("not run: {reason}"))),
     };
@@ -125,69 +110,6 @@ fn cell(cell: &probe::Cell) -> Cell {
         fio: cell.fio.clone(),
         measured,
         reason,
-    }
-}
-
-fn figures(measured: &probe::Measured) -> CellFigures {
-    CellFigures {
-        syncs: measured.syncs,
-        elapsed_ns: measured.elapsed_ns,
-        rate_per_s: measured.rate_per_s,
-        latency_ns: latency(&measured.latency),
-        modes: measured.latency.modes.map(|modes| {
-            let mode = |mode: probe::Mode| Mode { share: mode.share, typical_ns: mode.typical_ns };
-            modes.map(mode).to_vec()
-        }),
-        device_writes_per_sync: counted(&measured.device_writes_per_sync),
-        device_bytes_per_sync: counted(&measured.device_bytes_per_sync),
-        flushes_per_sync: counted(&measured.flushes_per_sync),
-        windows: measured.windows.clone(),
-        window_ns: measured.window_ns,
-        steady: measured.steady,
-    }
-}
-
-fn counted(counted: &probe::Counted) -> Counted {
-    match counted {
-        probe::Counted::PerSync(value) => {
-            Counted::by(Some(*value), "the disk's counters, idle rate subtracted")
-        }
-        probe::Counted::Unknown(reason) => Counted::unknown(reason.clone()),
-    }
-}
-
-fn latency(times: &probe::Latency) -> Latency {
-    Latency {
-        p50: times.p50,
-        p90: times.p90,
-        p99: times.p99,
-        p999: times.p999,
-        max: times.max,
-        mean: times.mean,
-    }
-}
-
-fn read(read: &probe::ReadCell) -> ReadCell {
-    let measured = read.outcome.as_ref().ok();
-    ReadCell {
-        read_bytes: read.read_bytes as u64,
-        depth: read.depth as u64,
-        file_bytes: read.file_bytes,
-        rate_per_s: measured.map(|measured| measured.rate_per_s),
-        latency_ns: measured.map(|measured| latency(&measured.latency)),
-        reason: read.outcome.as_ref().err().cloned(),
-    }
-}
-
-fn sequential(cell: &probe::SequentialCell) -> SequentialCell {
-    SequentialCell {
-        direction: match cell.direction {
-            Direction::Read => "read".to_owned(),
-            Direction::Write => "write".to_owned(),
-        },
-        transfer_bytes: cell.transfer_bytes as u64,
-        bytes_per_s: cell.outcome.as_ref().ok().map(|measured| measured.bytes_per_s),
-        reason: cell.outcome.as_ref().err().cloned(),
     }
 }
 

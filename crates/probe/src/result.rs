@@ -7,7 +7,9 @@
 
 use std::path::PathBuf;
 use syncline_instrument::Nanos;
-use syncline_record::DroppedSyncs;
+use syncline_record::{
+    CellFigures, DroppedSyncs, Fact, Latency, PlainWrite, ReadCell, SequentialCell,
+};
 use syncline_vfs::SyncMethod;
 
 /// The result of one probe of one directory.
@@ -43,19 +45,6 @@ pub struct ProbeResult {
     pub notes: Vec<String>,
     /// The reason why the probe ended early, if it did.
     pub incomplete: Option<String>,
-}
-
-/// A fact about the device, with its source.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Fact {
-    /// The property, e.g. "model".
-    pub name: &'static str,
-    /// The value; `None` if no source reports it.
-    pub value: Option<String>,
-    /// The file, option or call that reports it, or would.
-    pub said_by: String,
-    /// True for a value that identifies this very device (serial); left out of shared records.
-    pub private: bool,
 }
 
 /// Facts about the layers below a directory.
@@ -129,7 +118,7 @@ pub enum WriteCache {
 }
 
 /// One layer between a file and the medium.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Layer {
     /// Its name: mount point, "dm-0", "sda1", "sda".
     pub name: String,
@@ -202,74 +191,11 @@ pub struct Cell {
 #[derive(Clone, Debug)]
 pub enum CellOutcome {
     /// It was measured.
-    Measured(Box<Measured>),
+    Measured(Box<CellFigures>),
     /// The combination does not exist here; the reason.
     NotPossible(String),
     /// It exists but was not run; the reason.
     NotRun(String),
-}
-
-/// The figures of a cell.
-#[derive(Clone, Debug)]
-pub struct Measured {
-    /// The number of completed writes with their sync.
-    pub syncs: u64,
-    /// The time they took, without the preparation of files.
-    pub elapsed_ns: Nanos,
-    /// `syncs` over `elapsed_ns`.
-    pub rate_per_s: f64,
-    /// The latency of one write with its sync.
-    pub latency: Latency,
-    /// Device write requests, idle rate subtracted. The kernel also counts an empty flush request as one, so
-    /// a write of data followed by a flush counts as two.
-    pub device_writes_per_sync: Counted,
-    /// Device bytes written, idle rate subtracted.
-    pub device_bytes_per_sync: Counted,
-    /// Device flushes, idle rate subtracted; below one under concurrency, where the kernel merges.
-    pub flushes_per_sync: Counted,
-    /// Rates of consecutive windows of `window_ns`.
-    pub windows: Vec<f64>,
-    /// The length of a window.
-    pub window_ns: Nanos,
-    /// True if the last five windows are within 5 %.
-    pub steady: bool,
-}
-
-/// A figure per sync, or the reason why there is none.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Counted {
-    /// Counted by the kernel.
-    PerSync(f64),
-    /// Not countable here; the reason.
-    Unknown(String),
-}
-
-/// A distribution of latencies in nanoseconds.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Latency {
-    /// Half were faster.
-    pub p50: Nanos,
-    /// Nine in ten were faster.
-    pub p90: Nanos,
-    /// 99 % were faster.
-    pub p99: Nanos,
-    /// 99.9 % were faster.
-    pub p999: Nanos,
-    /// The slowest.
-    pub max: Nanos,
-    /// The arithmetic mean.
-    pub mean: f64,
-    /// The two separate modes, if there are two.
-    pub modes: Option<[Mode; 2]>,
-}
-
-/// One of two separate modes of a distribution.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Mode {
-    /// Its share of all values, 0 to 1.
-    pub share: f64,
-    /// Its median in nanoseconds.
-    pub typical_ns: Nanos,
 }
 
 /// The durable rate of the directory: 4 KiB writes that advance through written blocks.
@@ -297,54 +223,6 @@ pub struct SyncLine {
     pub line_max_outstanding: Option<usize>,
 }
 
-/// Direct writes of written blocks without any sync.
-#[derive(Clone, Debug)]
-pub struct PlainWrite {
-    /// Bytes of one write.
-    pub write_bytes: usize,
-    /// Writes per second.
-    pub rate_per_s: f64,
-    /// The latency of one write.
-    pub latency: Latency,
-}
-
-/// Random direct reads: the seek test.
-#[derive(Clone, Debug)]
-pub struct ReadCell {
-    /// Bytes of one read.
-    pub read_bytes: usize,
-    /// The number of concurrent readers.
-    pub depth: usize,
-    /// The size of the file that they are spread over; a small one flatters a disk with seeks or a cache.
-    pub file_bytes: u64,
-    /// Reads per second and their latency, or the reason why there are none.
-    pub outcome: Result<ReadMeasured, String>,
-}
-
-/// The figures of random reads.
-#[derive(Clone, Debug)]
-pub struct ReadMeasured {
-    /// Completed reads.
-    pub reads: u64,
-    /// The time they took.
-    pub elapsed_ns: Nanos,
-    /// Reads per second.
-    pub rate_per_s: f64,
-    /// The latency of one read.
-    pub latency: Latency,
-}
-
-/// Sequential direct transfer.
-#[derive(Clone, Debug)]
-pub struct SequentialCell {
-    /// Read or write.
-    pub direction: Direction,
-    /// Bytes of one transfer.
-    pub transfer_bytes: usize,
-    /// The figures, or the reason why there are none.
-    pub outcome: Result<SequentialMeasured, String>,
-}
-
 /// The direction of a transfer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Direction {
@@ -352,17 +230,6 @@ pub enum Direction {
     Read,
     /// To the device, one sync at the end included.
     Write,
-}
-
-/// The figures of a sequential transfer.
-#[derive(Clone, Copy, Debug)]
-pub struct SequentialMeasured {
-    /// Bytes moved.
-    pub bytes: u64,
-    /// The time it took.
-    pub elapsed_ns: Nanos,
-    /// Bytes per second.
-    pub bytes_per_s: f64,
 }
 
 /// The counters of the disk below.
@@ -409,6 +276,16 @@ pub enum VerdictWord {
     Unknown,
 }
 
+impl Direction {
+    /// The name in records.
+    pub fn name(self) -> &'static str {
+        match self {
+            Direction::Read => "read",
+            Direction::Write => "write",
+        }
+    }
+}
+
 impl FileState {
     /// Every state, in the order of the table.
     pub const ALL: [FileState; 3] = [FileState::Overwrite, FileState::Unwritten, FileState::Append];
@@ -435,20 +312,10 @@ impl Placement {
 
 impl Cell {
     /// The figures, if it was measured.
-    pub fn measured(&self) -> Option<&Measured> {
+    pub fn measured(&self) -> Option<&CellFigures> {
         match &self.outcome {
             CellOutcome::Measured(measured) => Some(measured),
             CellOutcome::NotPossible(_) | CellOutcome::NotRun(_) => None,
-        }
-    }
-}
-
-impl Counted {
-    /// The figure, if there is one.
-    pub fn value(&self) -> Option<f64> {
-        match self {
-            Counted::PerSync(value) => Some(*value),
-            Counted::Unknown(_) => None,
         }
     }
 }

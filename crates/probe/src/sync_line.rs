@@ -4,7 +4,8 @@
 //! method.
 
 use crate::plan::{LINE_BYTES, is_honest};
-use crate::{Cell, FileState, Measured, Placement};
+use crate::{Cell, FileState, Placement};
+use syncline_record::CellFigures;
 use syncline_vfs::SyncMethod;
 
 /// The honest method with the highest rate at one outstanding; `None` if none was measured.
@@ -24,7 +25,7 @@ pub(crate) fn best_outstanding(cells: &[Cell], method: SyncMethod) -> Option<(us
     best.map(|(cell, measured)| (cell.outstanding, measured.rate_per_s))
 }
 
-fn of_line(cells: &[Cell]) -> impl Iterator<Item = (&Cell, &Measured)> {
+fn of_line(cells: &[Cell]) -> impl Iterator<Item = (&Cell, &CellFigures)> {
     cells
         .iter()
         .filter(|cell| cell.write_bytes == LINE_BYTES && cell.file_state == FileState::Overwrite)

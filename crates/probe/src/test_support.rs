@@ -1,18 +1,20 @@
 //! Cells with given figures, and a folder for tests.
 
-use crate::{Cell, CellOutcome, Counted, FileState, Latency, Measured, Placement};
+use crate::{Cell, CellOutcome, FileState, Placement};
+use syncline_record::{CellFigures, Counted, Latency};
 use syncline_vfs::SyncMethod;
 
 /// A 4 KiB overwrite cell of 10,000 syncs with one flush each.
 pub(crate) fn cell(method: SyncMethod, outstanding: usize, rate_per_s: f64) -> Cell {
-    let measured = Measured {
+    let measured = CellFigures {
         syncs: 10_000,
         elapsed_ns: (10_000.0 / rate_per_s * 1e9) as u64,
         rate_per_s,
-        latency: latency((1e9 / rate_per_s) as u64),
-        device_writes_per_sync: Counted::PerSync(1.0),
-        device_bytes_per_sync: Counted::PerSync(4096.0),
-        flushes_per_sync: Counted::PerSync(1.0),
+        latency_ns: latency((1e9 / rate_per_s) as u64),
+        modes: None,
+        device_writes_per_sync: counted(1.0),
+        device_bytes_per_sync: counted(4096.0),
+        flushes_per_sync: counted(1.0),
         windows: vec![rate_per_s],
         window_ns: 100_000_000,
         steady: false,
@@ -29,16 +31,21 @@ pub(crate) fn cell(method: SyncMethod, outstanding: usize, rate_per_s: f64) -> C
 }
 
 /// The figures of a cell that was measured.
-pub(crate) fn figures(cell: &mut Cell) -> &mut Measured {
+pub(crate) fn figures(cell: &mut Cell) -> &mut CellFigures {
     match &mut cell.outcome {
         CellOutcome::Measured(measured) => measured,
         other => panic!("not measured: {other:?}"),
     }
 }
 
+/// A count per sync.
+pub(crate) fn counted(per_sync: f64) -> Counted {
+    Counted::by(Some(per_sync), "a test")
+}
+
 /// The same latency for every percentile.
 pub(crate) fn latency(ns: u64) -> Latency {
-    Latency { p50: ns, p90: ns, p99: ns, p999: ns, max: ns, mean: ns as f64, modes: None }
+    Latency { p50: ns, p90: ns, p99: ns, p999: ns, max: ns, mean: ns as f64 }
 }
 
 /// A folder on the disk of the program, because temporary folders are often in memory.

@@ -11,10 +11,10 @@
 
 use crate::plan::is_honest;
 use crate::{
-    Cell, Counted, DeviceFacts, FileState, Placement, PlainWrite, Rpm, SyncBehavior, Verdict,
-    VerdictWord, WriteCache,
+    Cell, DeviceFacts, FileState, Placement, Rpm, SyncBehavior, Verdict, VerdictWord, WriteCache,
 };
 use std::path::Path;
+use syncline_record::PlainWrite;
 use syncline_vfs::SyncMethod;
 
 /// The facts and figures for a verdict.
@@ -151,12 +151,13 @@ fn flushes_per_sync(cells: &[Cell]) -> Result<Flushes, String> {
         else {
             continue;
         };
-        match &measured.flushes_per_sync {
-            Counted::PerSync(per_sync) => {
+        let counted = &measured.flushes_per_sync;
+        match counted.value {
+            Some(per_sync) => {
                 syncs += measured.syncs;
                 flushes += per_sync * measured.syncs as f64;
             }
-            Counted::Unknown(why) => reason = format!("flushes were not counted: {why}"),
+            None => reason = format!("flushes were not counted: {}", counted.source),
         }
     }
     if syncs >= SYNCS_THAT_SHOW {
@@ -204,12 +205,12 @@ fn flush_takes_time(evidence: &VerdictInput<'_>, counted: Flushes) -> Result<Str
     let is_it = |cell: &&Cell| {
         cell.method == SyncMethod::DirectFdatasync
             && (cell.outstanding, cell.file_state) == (1, FileState::Overwrite)
-            && cell.write_bytes == plain.write_bytes
+            && cell.write_bytes as u64 == plain.write_bytes
     };
     let synced = evidence.cells.iter().find(is_it).and_then(Cell::measured);
     let synced = synced.ok_or("no direct write with fdatasync was measured to compare with")?;
     let (plain_us, synced_us) =
-        (plain.latency.p50 as f64 / 1_000.0, synced.latency.p50 as f64 / 1_000.0);
+        (plain.latency_ns.p50 as f64 / 1_000.0, synced.latency_ns.p50 as f64 / 1_000.0);
     let figures = format!(
         "{:.2} flushes are sent per sync; a write takes {plain_us:.0} us and with its flush \
          {synced_us:.0} us",

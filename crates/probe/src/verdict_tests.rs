@@ -1,12 +1,13 @@
 //! The table of verdicts: a row for each way to reach one.
 
 use super::{VerdictInput, verdicts};
-use crate::test_support::{cell, figures, latency};
+use crate::test_support::{cell, counted, figures, latency};
 use crate::{
-    Cell, Counted, DeviceFacts, DeviceSummary, Layer, Placement, PlainWrite, Rpm, SyncBehavior,
-    Verdict, VerdictWord, WriteCache,
+    Cell, DeviceFacts, DeviceSummary, Layer, Placement, Rpm, SyncBehavior, Verdict, VerdictWord,
+    WriteCache,
 };
 use std::path::Path;
+use syncline_record::{Counted, PlainWrite};
 use syncline_vfs::SyncMethod;
 
 /// A bare machine with one disk whose cache is write back, every sync with one flush, 100 us each,
@@ -28,7 +29,7 @@ impl Case {
         };
         let layers = vec![layer(SyncBehavior::PassesOn)];
         let plain_write =
-            PlainWrite { write_bytes: 4096, rate_per_s: 25_000.0, latency: latency(40_000) };
+            PlainWrite { write_bytes: 4096, rate_per_s: 25_000.0, latency_ns: latency(40_000) };
         Case {
             device: DeviceFacts { layers, summary, ..DeviceFacts::default() },
             cells: vec![
@@ -108,23 +109,23 @@ fn a_layer_that_breaks_syncs_decides_before_all_else() {
 
 #[test]
 fn a_flush_counter_that_does_not_move() {
-    let case = Case::new().with(|case| set_flushes(case, &Counted::PerSync(0.01)));
+    let case = Case::new().with(|case| set_flushes(case, &counted(0.01)));
     case.is(VerdictWord::NotDurable, "sda has a volatile cache, but 30000 syncs sent 0.01 flushes");
     // The kernel sends none to a disk whose cache it takes for write through.
     let through = Case::new().with(|case| {
-        set_flushes(case, &Counted::PerSync(0.0));
+        set_flushes(case, &counted(0.0));
         case.device.summary.write_cache = WriteCache::Through;
     });
     through.is(VerdictWord::Unknown, "a setting, not evidence");
     // A write with O_DSYNC may be a FUA write, so its count shows nothing.
     let fua = Case::new().with(|case| {
-        set_flushes(case, &Counted::PerSync(0.0));
+        set_flushes(case, &counted(0.0));
         for cell in &mut case.cells {
             cell.method = SyncMethod::DirectODsync;
         }
     });
     fua.is(VerdictWord::Unknown, "no sync call was measured");
-    let half = Case::new().with(|case| set_flushes(case, &Counted::PerSync(0.5)));
+    let half = Case::new().with(|case| set_flushes(case, &counted(0.5)));
     half.is(VerdictWord::Unknown, "only 0.50 flushes");
 }
 
@@ -132,7 +133,7 @@ fn a_flush_counter_that_does_not_move() {
 fn merged_flushes_of_many_outstanding_are_no_evidence() {
     let case = Case::new().with(|case| {
         let mut merged = cell(SyncMethod::Fdatasync, 16, 50_000.0);
-        figures(&mut merged).flushes_per_sync = Counted::PerSync(0.05);
+        figures(&mut merged).flushes_per_sync = counted(0.05);
         case.cells.push(merged);
     });
     case.is(VerdictWord::ConsistentWithFlushing, "1.00 flushes");
@@ -196,7 +197,7 @@ fn unknown_layers_limit_the_verdict() {
         let reason = "sda is shown by a RAID controller".to_owned();
         case.device.layers.push(layer(SyncBehavior::NotKnown(reason)));
         case.rpm_by_hand = Some(7_200);
-        set_flushes(case, &Counted::PerSync(0.0));
+        set_flushes(case, &counted(0.0));
     });
     controller.is(VerdictWord::Unknown, "RAID controller");
 }
@@ -205,7 +206,7 @@ fn unknown_layers_limit_the_verdict() {
 fn each_missing_figure_has_its_reason() {
     let none = Case::new().with(|case| case.cells.clear());
     none.is(VerdictWord::Unknown, "no sync call was measured");
-    let reason = Counted::Unknown("2 disks lie below".to_owned());
+    let reason = Counted::unknown("2 disks lie below");
     let uncounted = Case::new().with(|case| set_flushes(case, &reason));
     uncounted.is(VerdictWord::Unknown, "flushes were not counted: 2 disks lie below");
     let few = Case::new().with(|case| {
@@ -224,7 +225,7 @@ fn each_missing_figure_has_its_reason() {
 fn a_flush_that_takes_no_time_is_not_known() {
     let case = Case::new().with(|case| {
         let plain = case.plain_write.as_mut().unwrap();
-        plain.latency = latency(95_000);
+        plain.latency_ns = latency(95_000);
     });
     case.is(VerdictWord::Unknown, "cannot be distinguished");
 }

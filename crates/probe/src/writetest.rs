@@ -12,10 +12,11 @@
 use crate::measure::{Operation, Totals, latency};
 use crate::plan::Span;
 use crate::scratch::Scratch;
-use crate::{Error, Latency, Result};
+use crate::{Error, Result};
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 use syncline_instrument::Nanos;
+use syncline_record::Latency;
 use syncline_vfs::{Disk, DurableWriter, RealDisk, SyncMethod};
 
 /// The largest write, in bytes.

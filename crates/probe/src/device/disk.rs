@@ -5,8 +5,9 @@
 //! the identity page B1h, which SCSI disks, and ATA disks through the kernel, provide.
 
 use super::tree::{Tree, fact, said_by};
-use crate::{Fact, Rpm, SyncBehavior, WriteCache};
+use crate::{Rpm, SyncBehavior, WriteCache};
 use std::path::Path;
+use syncline_record::Fact;
 
 /// A whole disk.
 #[derive(Clone, Debug)]

@@ -1,8 +1,8 @@
 //! Detects the environment of the disk: a virtual machine, a container, or neither.
 
 use super::tree::{Tree, fact, said_by};
-use crate::Fact;
 use std::path::Path;
+use syncline_record::Fact;
 
 /// The environment of this process.
 #[derive(Clone, Debug, Default)]

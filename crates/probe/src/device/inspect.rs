@@ -7,9 +7,10 @@ use super::environment::{Environment, environment};
 use super::file_system;
 use super::mounts::{self, Mount};
 use super::tree::{Tree, fact};
-use crate::{DeviceFacts, DeviceSummary, Fact, Layer, SyncBehavior, WriteCache};
+use crate::{DeviceFacts, DeviceSummary, Layer, SyncBehavior, WriteCache};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use syncline_record::Fact;
 
 /// The most times that a path may lead to another one (a loop's backing file, an overlay's upper directory).
 const NESTING: usize = 6;

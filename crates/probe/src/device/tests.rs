@@ -2,8 +2,9 @@
 
 use super::fixture::Machine;
 use super::inspect;
-use crate::{DeviceFacts, Fact, SyncBehavior, WriteCache};
+use crate::{DeviceFacts, SyncBehavior, WriteCache};
 use std::path::Path;
+use syncline_record::Fact;
 
 fn inspected(machine: &Machine, directory: &str) -> DeviceFacts {
     inspect(machine.root(), Path::new(directory))

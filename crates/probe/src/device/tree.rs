@@ -1,8 +1,8 @@
 //! Reads small text files below a root, such as those of `proc` and `sys`.
 
-use crate::Fact;
 use std::fs;
 use std::path::{Path, PathBuf};
+use syncline_record::Fact;
 
 /// A file tree; paths are relative to its root.
 #[derive(Clone, Debug)]
@@ -56,8 +56,8 @@ impl Tree {
 }
 
 /// A fact with its source.
-pub(crate) fn fact(name: &'static str, value: Option<String>, said_by: impl Into<String>) -> Fact {
-    Fact { name, value, said_by: said_by.into(), private: false }
+pub(crate) fn fact(name: &str, value: Option<String>, said_by: impl Into<String>) -> Fact {
+    Fact { name: name.to_owned(), value, said_by: said_by.into(), private: false }
 }
 
 /// The file's absolute name for display.

@@ -5,9 +5,9 @@
 //! quarter of the smaller peak. Syncs that sometimes meet an empty and sometimes a busy device cache have
 //! this distribution; its median alone would mislead.
 
-use crate::{Latency, Mode};
 use hdrhistogram::Histogram;
 use syncline_instrument::Nanos;
+use syncline_record::{Latency, Mode};
 
 /// The fewest values for which modes are computed.
 const FEWEST_VALUES: u64 = 40;
@@ -26,7 +26,7 @@ pub(crate) fn histogram() -> Histogram<u64> {
     Histogram::new_with_bounds(1, 3_600_000_000_000, 3).expect("the bounds are constant and valid")
 }
 
-/// The percentiles and modes; `None` if nothing was recorded.
+/// The percentiles; `None` if nothing was recorded.
 pub(crate) fn latency(histogram: &Histogram<u64>) -> Option<Latency> {
     (!histogram.is_empty()).then(|| Latency {
         p50: histogram.value_at_quantile(0.5),
@@ -35,11 +35,11 @@ pub(crate) fn latency(histogram: &Histogram<u64>) -> Option<Latency> {
         p999: histogram.value_at_quantile(0.999),
         max: histogram.max(),
         mean: histogram.mean(),
-        modes: two_modes(histogram),
     })
 }
 
-fn two_modes(histogram: &Histogram<u64>) -> Option<[Mode; 2]> {
+/// The two modes; `None` if there are not two.
+pub(crate) fn two_modes(histogram: &Histogram<u64>) -> Option<[Mode; 2]> {
     if histogram.len() < FEWEST_VALUES {
         return None;
     }
@@ -103,7 +103,7 @@ fn two_summits(heights: &[f64]) -> Option<(usize, usize)> {
 
 #[cfg(test)]
 mod tests {
-    use super::{histogram, latency};
+    use super::{histogram, latency, two_modes};
 
     fn recorded(values: impl IntoIterator<Item = u64>) -> hdrhistogram::Histogram<u64> {
         let mut histogram = histogram();
@@ -126,8 +126,8 @@ mod tests {
     fn one_mode_is_not_two() {
         for seed in 0..50 {
             for count in [60, 300, 5_000] {
-                let latency = latency(&recorded(around(90_000.0, count, seed))).unwrap();
-                assert_eq!(latency.modes, None, "seed {seed}, {count} values");
+                let modes = two_modes(&recorded(around(90_000.0, count, seed)));
+                assert_eq!(modes, None, "seed {seed}, {count} values");
             }
         }
     }
@@ -135,7 +135,7 @@ mod tests {
     #[test]
     fn two_modes_have_their_share_and_typical_value() {
         let values = around(77_000.0, 7_000, 1).chain(around(3_900_000.0, 3_000, 2));
-        let [low, high] = latency(&recorded(values)).unwrap().modes.unwrap();
+        let [low, high] = two_modes(&recorded(values)).unwrap();
         assert!((low.share - 0.7).abs() < 0.01 && (high.share - 0.3).abs() < 0.01);
         assert!((70_000..85_000).contains(&low.typical_ns), "{low:?}");
         assert!((3_500_000..4_300_000).contains(&high.typical_ns), "{high:?}");
@@ -144,7 +144,7 @@ mod tests {
     #[test]
     fn a_few_outliers_are_not_a_mode() {
         let values = around(80_000.0, 5_000, 3).chain(around(5_000_000.0, 100, 4));
-        assert_eq!(latency(&recorded(values)).unwrap().modes, None);
+        assert_eq!(two_modes(&recorded(values)), None);
     }
 
     #[test]

@@ -7,12 +7,13 @@ use super::files::Files;
 use super::latency::latency;
 use super::sync_cell::{filled, rate};
 use super::worker_pool::{Operation, Totals};
+use crate::Result;
 use crate::plan::Span;
 use crate::scratch::Scratch;
-use crate::{ReadMeasured, Result, SequentialMeasured};
 use fastrand::Rng;
 use std::sync::atomic::AtomicBool;
 use syncline_instrument::{Nanos, clock};
+use syncline_record::Latency;
 use syncline_vfs::{AlignedBuffer, File, RealFile};
 
 /// Bytes of one sequential transfer.
@@ -20,6 +21,31 @@ pub(crate) const TRANSFER_BYTES: usize = 1 << 20;
 
 /// Bytes of one random read.
 pub(crate) const READ_BYTES: usize = 4096;
+
+/// The figures of random reads.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ReadMeasured {
+    /// Completed reads a second.
+    pub(crate) rate_per_s: f64,
+    /// The latency of one read.
+    pub(crate) latency: Latency,
+}
+
+/// The figures of a sequential transfer.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct SequentialMeasured {
+    /// Bytes transferred.
+    pub(crate) bytes: u64,
+    /// The time it took.
+    pub(crate) elapsed_ns: Nanos,
+}
+
+impl SequentialMeasured {
+    /// Bytes per second.
+    pub(crate) fn bytes_per_s(self) -> f64 {
+        rate(self.bytes, self.elapsed_ns)
+    }
+}
 
 /// Writes a new file for that time or up to its largest size, and syncs it; `None` if stopped.
 pub(crate) fn sequential_write(
@@ -41,7 +67,7 @@ pub(crate) fn sequential_write(
         return Ok(None);
     }
     files.transferred = Some((scratch, bytes));
-    Ok(Some(SequentialMeasured { bytes, elapsed_ns, bytes_per_s: rate(bytes, elapsed_ns) }))
+    Ok(Some(SequentialMeasured { bytes, elapsed_ns }))
 }
 
 /// Reads the written file from its start repeatedly; `None` if stopped.
@@ -61,8 +87,7 @@ pub(crate) fn sequential_read(
         }
     }
     let bytes = tally.operations * TRANSFER_BYTES as u64;
-    let bytes_per_s = rate(bytes, tally.elapsed_ns);
-    Ok(Some(SequentialMeasured { bytes, elapsed_ns: tally.elapsed_ns, bytes_per_s }))
+    Ok(Some(SequentialMeasured { bytes, elapsed_ns: tally.elapsed_ns }))
 }
 
 /// Reads random blocks with that many readers; `None` if stopped.
@@ -82,8 +107,6 @@ pub(crate) fn random_reads(
     tally.work((0..depth).map(reader).collect(), stop)?;
     let latency = latency(&tally.histogram).filter(|_| tally.is_complete());
     Ok(latency.map(|latency| ReadMeasured {
-        reads: tally.operations,
-        elapsed_ns: tally.elapsed_ns,
         rate_per_s: rate(tally.operations, tally.elapsed_ns),
         latency,
     }))
@@ -145,9 +168,9 @@ mod tests {
         let (scratch, bytes) = files.transferred.as_ref().unwrap();
         assert_eq!(std::fs::metadata(scratch.path()).unwrap().len(), written.bytes);
         let read = sequential_read((scratch, *bytes), 30_000_000, &never).unwrap().unwrap();
-        assert!(read.elapsed_ns >= 30_000_000 && read.bytes_per_s > 0.0);
+        assert!(read.elapsed_ns >= 30_000_000 && read.bytes_per_s() > 0.0);
         let reads = random_reads((scratch, *bytes), 4, 30_000_000, &never).unwrap().unwrap();
-        assert!(reads.reads >= 4 && reads.latency.max > 0);
+        assert!(reads.rate_per_s > 0.0 && reads.latency.max > 0);
         let stopped = AtomicBool::new(true);
         assert!(random_reads((scratch, *bytes), 1, 30_000_000, &stopped).unwrap().is_none());
     }

@@ -1,12 +1,13 @@
 //! One sync cell: writers of one method on one file, each with one sync outstanding.
 
 use super::files::{Files, LapCursor};
-use super::latency::latency;
+use super::latency::{latency, two_modes};
 use super::worker_pool::{Operation, Totals};
 use crate::disk_counters::{CounterDelta, DiskCounterReader};
 use crate::plan::{LINE_BYTES, Span};
-use crate::{FileState, Measured, Placement, PlainWrite, Result};
+use crate::{FileState, Placement, Result};
 use std::sync::atomic::{AtomicBool, Ordering};
+use syncline_record::{CellFigures, PlainWrite};
 use syncline_vfs::{AlignedBuffer, DurableWriter, File, RealFile, SyncMethod};
 
 /// The parameters of a cell.
@@ -32,7 +33,7 @@ pub(crate) fn measure_cell(
     job: &CellJob,
     watch: &DiskCounterReader,
     stop: &AtomicBool,
-) -> Result<Option<Measured>> {
+) -> Result<Option<CellFigures>> {
     let mut tally = Totals::new(job.span);
     let mut spent = CounterDelta::default();
     while !tally.is_complete() {
@@ -56,7 +57,8 @@ pub(crate) fn plain_writes(
     tally.work(vec![PlainWriter { file, way, buffer: filled(LINE_BYTES, 0) }], stop)?;
     let rate_per_s = rate(tally.operations, tally.elapsed_ns);
     let latency = latency(&tally.histogram).filter(|_| tally.is_complete());
-    Ok(latency.map(|latency| PlainWrite { write_bytes: LINE_BYTES, rate_per_s, latency }))
+    let write_bytes = LINE_BYTES as u64;
+    Ok(latency.map(|latency_ns| PlainWrite { write_bytes, rate_per_s, latency_ns }))
 }
 
 /// Incompressible bytes, determined by the number.
@@ -117,13 +119,14 @@ fn measured(
     spent: CounterDelta,
     watch: &DiskCounterReader,
     span: Span,
-) -> Option<Measured> {
+) -> Option<CellFigures> {
     let per_sync = watch.per_sync(spent, tally.operations);
-    Some(Measured {
+    Some(CellFigures {
         syncs: tally.operations,
         elapsed_ns: tally.elapsed_ns,
         rate_per_s: rate(tally.operations, tally.elapsed_ns),
-        latency: latency(&tally.histogram)?,
+        latency_ns: latency(&tally.histogram)?,
+        modes: two_modes(&tally.histogram).map(Vec::from),
         device_writes_per_sync: per_sync.writes,
         device_bytes_per_sync: per_sync.written_bytes,
         flushes_per_sync: per_sync.flushes,
@@ -240,7 +243,7 @@ mod tests {
                 assert!(measured.syncs >= outstanding as u64);
                 assert!(measured.elapsed_ns >= 20_000_000);
                 assert!(measured.rate_per_s > 0.0 && measured.rate_per_s.is_finite());
-                assert!(measured.latency.p50 <= measured.latency.max);
+                assert!(measured.latency_ns.p50 <= measured.latency_ns.max);
             }
         }
     }
