@@ -57,7 +57,7 @@ pub(crate) struct Functions {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum ThreadFilter {
     Classes(Vec<&'static str>),
-    Named(glob::Pattern),
+    NamePattern(glob::Pattern),
 }
 
 impl ThreadFilter {
@@ -69,7 +69,7 @@ impl ThreadFilter {
             CostThreads::Class(word) => {
                 match CLASSES.iter().find(|class| *class == word) {
                     Some(class) => ThreadFilter::Classes(vec![class]),
-                    None => ThreadFilter::Named(glob::Pattern::new(word).map_err(|why| {
+                    None => ThreadFilter::NamePattern(glob::Pattern::new(word).map_err(|why| {
                         Error::Pattern { text: word.clone(), why: why.to_string() }
                     })?),
                 }
@@ -90,7 +90,7 @@ impl ThreadFilter {
     pub(crate) fn contains(&self, sample: &ChargedSample<'_>) -> bool {
         match self {
             ThreadFilter::Classes(classes) => classes.contains(&class_word(sample.class)),
-            ThreadFilter::Named(pattern) => {
+            ThreadFilter::NamePattern(pattern) => {
                 let title = sample.thread.title.as_deref();
                 pattern.matches(&sample.thread.name)
                     || title.is_some_and(|title| pattern.matches(title))

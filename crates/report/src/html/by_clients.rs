@@ -74,14 +74,14 @@ fn chart(curves: &[Curve<'_>]) -> String {
             {
                 series.push(Series {
                     style,
-                    shape: Shape::Plain,
+                    shape: Shape::Line,
                     points: vec![(at(run), range.least), (at(run), range.most)],
                 });
             }
         }
         series.push(Series {
             style,
-            shape: Shape::Marked,
+            shape: Shape::MarkedLine,
             points: runs.iter().map(|run| (at(run), run.end.throughput_per_s)).collect(),
         });
     }

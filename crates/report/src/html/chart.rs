@@ -42,15 +42,15 @@ pub(super) struct Series {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Shape {
     /// A line with a mark at each point.
-    Marked,
+    MarkedLine,
     /// A line alone.
-    Plain,
+    Line,
     /// A dashed line of reference.
-    Reference,
+    DashedLine,
     /// Marks alone.
     Marks,
     /// A thick line alone, for a range.
-    Thick,
+    ThickLine,
     /// A thin line alone, for a range across a bar.
     Range,
     /// A broad line from the first point to the last, whose title has its value.
@@ -139,15 +139,15 @@ fn draw_on(chart: &Chart, area: &Area<'_>) -> Result<String, Error> {
             .map(|(x, y)| (chart.x.position(*x), chart.y.position(*y)))
             .collect();
         match series.shape {
-            Shape::Reference => {
+            Shape::DashedLine => {
                 let line = REFERENCE.stroke_width(2);
                 context.draw_series(DashedLineSeries::new(points, 7, 5, line))?;
             }
-            Shape::Plain | Shape::Marked => {
+            Shape::Line | Shape::MarkedLine => {
                 let line = color.stroke_width(2);
                 context.draw_series(LineSeries::new(points.clone(), line))?;
             }
-            Shape::Thick => {
+            Shape::ThickLine => {
                 context.draw_series(LineSeries::new(points.clone(), color.stroke_width(5)))?;
             }
             Shape::Range => {
@@ -158,16 +158,16 @@ fn draw_on(chart: &Chart, area: &Area<'_>) -> Result<String, Error> {
             }
             Shape::Marks => {}
         }
-        if matches!(series.shape, Shape::Marked | Shape::Marks) {
+        if matches!(series.shape, Shape::MarkedLine | Shape::Marks) {
             let points =
                 series.points.iter().map(|(x, y)| (chart.x.position(*x), chart.y.position(*y)));
             draw_marks(&mut context, series.style, points)?;
         }
     }
     let first_with_value = |series: &'_ Series| match series.shape {
-        Shape::Marked | Shape::Marks => 0,
+        Shape::MarkedLine | Shape::Marks => 0,
         Shape::Bar => series.points.len().saturating_sub(1),
-        Shape::Plain | Shape::Reference | Shape::Thick | Shape::Range => series.points.len(),
+        Shape::Line | Shape::DashedLine | Shape::ThickLine | Shape::Range => series.points.len(),
     };
     let mut values = String::new();
     for (x, y) in chart.series.iter().flat_map(|series| &series.points[first_with_value(series)..])

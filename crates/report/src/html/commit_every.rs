@@ -58,7 +58,7 @@ fn chart(curves: &[Curve]) -> String {
     let rates: Vec<f64> = all().map(|point| point.1).collect();
     let series = curves.iter().enumerate().map(|(style, (_, points))| Series {
         style,
-        shape: Shape::Marked,
+        shape: Shape::MarkedLine,
         points: points.clone(),
     });
     draw(&Chart {

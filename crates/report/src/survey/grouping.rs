@@ -41,7 +41,7 @@ pub struct SurveyStep<'a> {
 #[derive(Clone, Copy, Debug)]
 pub enum StepOutcome<'a> {
     /// It was run.
-    Ran(&'a RunRecord),
+    Run(&'a RunRecord),
     /// It was not run, for this reason.
     NotRun(&'a str),
 }
@@ -79,7 +79,7 @@ impl<'a> Survey<'a> {
             let durability = target.durability.as_deref().unwrap_or("unknown");
             let group = group_of(&mut groups, &target.name, durability, run.client_model());
             group.example.get_or_insert(run);
-            let outcome = StepOutcome::Ran(run);
+            let outcome = StepOutcome::Run(run);
             group.steps.push(SurveyStep { clients: run.head.plan.clients, outcome });
         }
         for row in &self.probe.body.not_run {
@@ -133,7 +133,7 @@ impl StepOutcome<'_> {
     /// The run, if it was run.
     pub fn run(&self) -> Option<&RunRecord> {
         match self {
-            StepOutcome::Ran(run) => Some(run),
+            StepOutcome::Run(run) => Some(run),
             StepOutcome::NotRun(_) => None,
         }
     }

@@ -46,7 +46,7 @@ pub(crate) use compare::{
 pub(crate) use observation::{unit_format as counter_unit, with_units};
 pub(crate) use probe_device::short_source;
 
-pub use as_published::{Published, as_published};
+pub use as_published::{PublishedSource, as_published};
 pub use compare::compare;
 pub use cost::{accounts, cost, functions_of};
 pub use endurance::{endurance_of_line, endurance_of_run};

@@ -66,7 +66,7 @@ pub fn stores(surveys: &[Survey<'_>]) -> String {
     for (letter, survey) in letters.zip(surveys) {
         for group in survey.groups() {
             for step in &group.steps {
-                let StepOutcome::Ran(run) = step.outcome else {
+                let StepOutcome::Run(run) = step.outcome else {
                     continue;
                 };
                 let store = match &same {

@@ -136,7 +136,7 @@ fn rows(survey: &Survey<'_>) -> String {
         grid.text(heading(group));
         for step in &group.steps {
             match step.outcome {
-                StepOutcome::Ran(run) => {
+                StepOutcome::Run(run) => {
                     grid.row(cells(run, survey.line()));
                     if let Some(starved) = starvation(run) {
                         grid.text(format!("{:>7}  {starved}", ""));

@@ -1,5 +1,5 @@
-//! What holds for every page: it is well formed, has one style, loads nothing, escapes its texts, and no chart
-//! cuts off a text.
+//! What holds for every page: it is well formed, has one style, loads nothing and escapes its texts, and no
+//! chart cuts off a text.
 
 use crate::fixture::{self, ENGINE, SQLITE};
 use crate::html_tree::{Element, parse};

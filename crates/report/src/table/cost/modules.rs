@@ -52,45 +52,45 @@ fn render(cost: &Cost, choice: &CostChoice) -> String {
 
 /// The subject of a table.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum About {
+enum Subject {
     /// Time on the processor.
     Processor,
     /// Elapsed time.
-    Passed,
+    Elapsed,
     /// Counts and amounts.
     Events,
 }
 
-impl About {
-    fn of(heading: Heading) -> About {
+impl Subject {
+    fn of(heading: Heading) -> Subject {
         match heading {
-            Heading::Metric("cpu_user" | "cpu_kernel") => About::Processor,
-            Heading::Metric("off_cpu") | Heading::WallShare => About::Passed,
-            Heading::Metric(_) => About::Events,
-            _ => About::Processor,
+            Heading::Metric("cpu_user" | "cpu_kernel") => Subject::Processor,
+            Heading::Metric("off_cpu") | Heading::WallShare => Subject::Elapsed,
+            Heading::Metric(_) => Subject::Events,
+            _ => Subject::Processor,
         }
     }
 
     /// The title of its first column.
     fn title(self) -> &'static str {
         match self {
-            About::Processor => "CPU, us per transaction",
-            About::Passed => "wall clock, us per transaction",
-            About::Events => "per transaction",
+            Subject::Processor => "CPU, us per transaction",
+            Subject::Elapsed => "wall clock, us per transaction",
+            Subject::Events => "per transaction",
         }
     }
 }
 
 /// The columns of each table: one table per subject, and none wider than [`WIDEST`].
-fn blocks(sheet: &Sheet) -> Vec<(About, Vec<usize>)> {
+fn blocks(sheet: &Sheet) -> Vec<(Subject, Vec<usize>)> {
     let names = all_rows(sheet).map(|row| row.name.chars().count() + 2);
     let names = names.max().unwrap_or(0);
-    let mut blocks: Vec<(About, Vec<usize>)> = Vec::new();
+    let mut blocks: Vec<(Subject, Vec<usize>)> = Vec::new();
     let mut left = 0;
     for (column, heading) in sheet.headings.iter().enumerate() {
         let cells = all_rows(sheet).map(|row| cell_text(&row.cells[column]).chars().count());
         let width = cells.max().unwrap_or(0).max(title(*heading).len()) + 2;
-        let about = About::of(*heading);
+        let about = Subject::of(*heading);
         match blocks.last_mut() {
             Some((same, block)) if *same == about && width <= left => block.push(column),
             _ => {
@@ -101,7 +101,7 @@ fn blocks(sheet: &Sheet) -> Vec<(About, Vec<usize>)> {
         left = left.saturating_sub(width);
     }
     if blocks.is_empty() {
-        blocks.push((About::Events, Vec::new()));
+        blocks.push((Subject::Events, Vec::new()));
     }
     blocks
 }
@@ -111,7 +111,7 @@ fn all_rows(sheet: &Sheet) -> impl Iterator<Item = &SheetRow> {
     sheet.modules.iter().chain(ends).chain(&sheet.whole)
 }
 
-fn table(sheet: &Sheet, about: About, columns: &[usize]) -> String {
+fn table(sheet: &Sheet, about: Subject, columns: &[usize]) -> String {
     let mut heads = vec![(about.title(), Side::Left)];
     let titles = columns.iter().map(|column| title(sheet.headings[*column]));
     heads.extend(titles.map(|title| (title, Side::Right)));
