@@ -86,6 +86,13 @@ pub struct Path {
     pub range: Range,
 }
 
+impl Path {
+    /// A path by the primary key.
+    pub const fn by_key(table: TableId, equal: usize, range: Range) -> Path {
+        Path { table, by: By::Key, equal, range }
+    }
+}
+
 /// How an update changes a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Set {
