@@ -42,6 +42,17 @@ pub enum Order {
     Descending,
 }
 
+impl Order {
+    /// The items of an ascending iterator, in this order.
+    #[inline]
+    pub fn of<I: DoubleEndedIterator>(self, mut ascending: I) -> impl Iterator<Item = I::Item> {
+        std::iter::from_fn(move || match self {
+            Order::Ascending => ascending.next(),
+            Order::Descending => ascending.next_back(),
+        })
+    }
+}
+
 /// The key that a scan follows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum By {
