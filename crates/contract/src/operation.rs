@@ -42,6 +42,17 @@ pub enum Order {
     Descending,
 }
 
+impl Order {
+    /// The items of an ascending iterator, in this order.
+    #[inline]
+    pub fn of<I: DoubleEndedIterator>(self, mut ascending: I) -> impl Iterator<Item = I::Item> {
+        std::iter::from_fn(move || match self {
+            Order::Ascending => ascending.next(),
+            Order::Descending => ascending.next_back(),
+        })
+    }
+}
+
 /// The key that a scan follows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum By {
@@ -84,6 +95,13 @@ pub struct Path {
     pub equal: usize,
     /// The range of the next column.
     pub range: Range,
+}
+
+impl Path {
+    /// A path by the primary key.
+    pub const fn by_key(table: TableId, equal: usize, range: Range) -> Path {
+        Path { table, by: By::Key, equal, range }
+    }
 }
 
 /// How an update changes a column.

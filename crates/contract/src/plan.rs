@@ -71,6 +71,13 @@ pub struct Scan<'a> {
     pub lock: Lock,
 }
 
+impl<'a> Scan<'a> {
+    /// A scan in ascending order that locks nothing.
+    pub const fn ascending(path: Path, limit: Limit, columns: &'a [&'a str]) -> Scan<'a> {
+        Scan { path, order: Order::Ascending, limit, columns, lock: Lock::None }
+    }
+}
+
 /// The tables and operations of a workload. Declaring panics on a bug in the workload: an unknown column, a
 /// marker that does not fit its column.
 #[derive(Clone, Debug, Default)]

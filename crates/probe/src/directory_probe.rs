@@ -267,9 +267,9 @@ impl<'a> DirectoryProbe<'a> {
             }
             std::thread::sleep(Duration::from_nanos(rest_ns.min(SECOND / 10)));
         }
-        let mut spent = CounterDelta::default();
-        spent.add(before, self.watch.read(), clock::now() - begin_ns);
-        self.watch.set_idle(spent);
+        let mut delta = CounterDelta::default();
+        delta.add(before, self.watch.read(), clock::now() - begin_ns);
+        self.watch.set_idle(delta);
         StepOutcome::Done
     }
 

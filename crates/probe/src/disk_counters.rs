@@ -121,7 +121,7 @@ impl DiskCounterReader {
     }
 
     /// The counts per sync, with the idle rate subtracted.
-    pub(crate) fn per_sync(&self, spent: CounterDelta, syncs: u64) -> PerSync {
+    pub(crate) fn per_sync(&self, delta: CounterDelta, syncs: u64) -> PerSync {
         let unknown = |reason: &str| {
             let counted = Counted::unknown(reason);
             PerSync { writes: counted.clone(), written_bytes: counted.clone(), flushes: counted }
@@ -132,10 +132,10 @@ impl DiskCounterReader {
         let Some(idle) = self.idle else {
             return unknown("the idle rate was not measured");
         };
-        let Some(counters) = spent.counters.filter(|_| syncs > 0) else {
+        let Some(counters) = delta.counters.filter(|_| syncs > 0) else {
             return unknown("the disk's counters could not be read");
         };
-        let seconds = spent.elapsed_ns as f64 / 1e9;
+        let seconds = delta.elapsed_ns as f64 / 1e9;
         let rest = |count: u64, idle_per_s: f64| {
             let own = (count as f64 - idle_per_s * seconds).max(0.0);
             Counted::by(Some(own / syncs as f64), COUNTED_BY)
@@ -212,24 +212,24 @@ mod tests {
         (root, watch)
     }
 
-    fn spent(
+    fn delta(
         writes: u64,
         written_bytes: u64,
         flushes: Option<u64>,
         elapsed_ns: u64,
     ) -> CounterDelta {
-        let mut spent = CounterDelta::default();
+        let mut delta = CounterDelta::default();
         let zero = Counters { flushes: flushes.map(|_| 0), ..Counters::default() };
-        spent.add(Some(zero), Some(Counters { writes, written_bytes, flushes }), elapsed_ns);
-        spent
+        delta.add(Some(zero), Some(Counters { writes, written_bytes, flushes }), elapsed_ns);
+        delta
     }
 
     #[test]
     fn the_idle_rate_is_subtracted() {
         let (_root, mut watch) = watch(STAT);
-        watch.set_idle(spent(50, 50 * 4096, Some(73), 1_000_000_000));
+        watch.set_idle(delta(50, 50 * 4096, Some(73), 1_000_000_000));
         let per_sync =
-            watch.per_sync(spent(2_100, 2_100 * 4096, Some(2_146), 2_000_000_000), 1_000);
+            watch.per_sync(delta(2_100, 2_100 * 4096, Some(2_146), 2_000_000_000), 1_000);
         assert_eq!(per_sync.writes.value, Some(2.0));
         assert_eq!(per_sync.written_bytes.value, Some(8192.0));
         assert_eq!(per_sync.flushes.value, Some(2.0));
@@ -240,8 +240,8 @@ mod tests {
     #[test]
     fn frequent_writes_of_other_programs_are_neither_counted_nor_subtracted() {
         let (_root, mut watch) = watch(STAT);
-        watch.set_idle(spent(2_000, 2_000 * 4096, Some(2_000), 1_000_000_000));
-        let busy = watch.per_sync(spent(450, 450 * 4096, Some(450), 300_000_000), 470);
+        watch.set_idle(delta(2_000, 2_000 * 4096, Some(2_000), 1_000_000_000));
+        let busy = watch.per_sync(delta(450, 450 * 4096, Some(450), 300_000_000), 470);
         for counted in [busy.flushes, busy.writes, busy.written_bytes] {
             assert!(
                 counted.value.is_none() && counted.source.contains("other programs"),
@@ -270,8 +270,8 @@ mod tests {
     #[test]
     fn an_old_kernel_counts_writes_but_no_flushes() {
         let (_root, mut watch) = watch(STAT);
-        watch.set_idle(spent(0, 0, None, 1_000));
-        let per_sync = watch.per_sync(spent(10, 40_960, None, 1_000), 10);
+        watch.set_idle(delta(0, 0, None, 1_000));
+        let per_sync = watch.per_sync(delta(10, 40_960, None, 1_000), 10);
         assert_eq!(per_sync.writes.value, Some(1.0));
         assert_eq!(per_sync.flushes.value, None);
         assert!(per_sync.flushes.source.contains("Linux 5.5"));

@@ -24,7 +24,7 @@ pub(crate) fn command(
     sizes: Sizes,
 ) -> Option<String> {
     let sync = sync_flags(method)?;
-    let place = place_flags(step, sizes)?;
+    let place = placement_flags(step, sizes)?;
     let file = shell_word(&directory.join("fio-syncline.tmp").display().to_string());
     Some(format!(
         "fio --name=syncline --filename={file} --rw=write --bs={} {sync} {place} --unlink=1",
@@ -52,7 +52,7 @@ fn sync_flags(method: SyncMethod) -> Option<&'static str> {
     }
 }
 
-fn place_flags(step: &SyncStep, sizes: Sizes) -> Option<String> {
+fn placement_flags(step: &SyncStep, sizes: Sizes) -> Option<String> {
     let timed = "--time_based --runtime=3";
     let jobs = step.outstanding as u64;
     match (step.file_state, step.placement) {

@@ -105,8 +105,7 @@ impl Profile {
 
     /// A stack's frames, from the innermost outwards.
     pub fn stack(&self, stack: StackId) -> impl DoubleEndedIterator<Item = &Frame> {
-        let positions = self.stacks[stack.0 as usize].iter();
-        positions.map(|position| &self.frames[*position as usize])
+        self.stacks[stack.0 as usize].iter().map(|position| &self.frames[*position as usize])
     }
 
     /// A thread.
@@ -118,9 +117,9 @@ impl Profile {
 /// A profile that is being filled. Collectors add in any order.
 #[derive(Debug, Default)]
 pub struct ProfileBuilder {
-    frames: Numbered<Frame>,
-    stacks: Numbered<Vec<u32>>,
-    threads: Numbered<Thread>,
+    frames: Interner<Frame>,
+    stacks: Interner<Vec<u32>>,
+    threads: Interner<Thread>,
     sums: HashMap<(Metric, ThreadId, StackId), (u64, u64)>,
     accounts: Vec<Account>,
     histograms: Vec<Histogram>,
@@ -135,8 +134,7 @@ impl ProfileBuilder {
     /// The number of a stack, given from the innermost frame outwards; may be empty.
     pub fn stack(&mut self, frames: impl IntoIterator<Item = Frame>) -> StackId {
         let numbered = &mut self.frames;
-        let positions = frames.into_iter().map(|frame| numbered.number(frame));
-        let positions = positions.collect();
+        let positions = frames.into_iter().map(|frame| numbered.number(frame)).collect();
         StackId(self.stacks.number(positions))
     }
 
@@ -166,8 +164,9 @@ impl ProfileBuilder {
 
     /// Completes the profile, of a window of that length.
     pub fn finish(self, window_ns: Nanos) -> Profile {
-        let sums = self.sums.into_iter();
-        let mut samples: Vec<Sample> = sums
+        let mut samples: Vec<Sample> = self
+            .sums
+            .into_iter()
             .map(|((metric, thread, stack), (weight, count))| Sample {
                 metric,
                 thread,
@@ -191,18 +190,18 @@ impl ProfileBuilder {
 
 /// Distinct values, numbered in the order of their insertion.
 #[derive(Debug)]
-struct Numbered<T> {
+struct Interner<T> {
     values: Vec<T>,
     numbers: HashMap<T, u32>,
 }
 
-impl<T> Default for Numbered<T> {
+impl<T> Default for Interner<T> {
     fn default() -> Self {
-        Numbered { values: Vec::new(), numbers: HashMap::new() }
+        Interner { values: Vec::new(), numbers: HashMap::new() }
     }
 }
 
-impl<T: Clone + Eq + std::hash::Hash> Numbered<T> {
+impl<T: Clone + Eq + std::hash::Hash> Interner<T> {
     fn number(&mut self, value: T) -> u32 {
         if let Some(number) = self.numbers.get(&value) {
             return *number;

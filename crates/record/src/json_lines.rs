@@ -25,7 +25,7 @@ use serde::Serialize;
 pub(super) enum Line<'a> {
     /// A run's first line.
     #[serde(rename = "head")]
-    RunHead(Both<'a, Identity, RunHead>),
+    RunHead(FlattenedPair<'a, Identity, RunHead>),
     /// A probe's first line.
     #[serde(rename = "head")]
     ProbeHead(ProbeHead<'a>),
@@ -53,7 +53,7 @@ pub(super) enum Line<'a> {
 
 /// The fields of two objects in one.
 #[derive(Serialize)]
-pub(super) struct Both<'a, A, B> {
+pub(super) struct FlattenedPair<'a, A, B> {
     #[serde(flatten)]
     pub(super) first: &'a A,
     #[serde(flatten)]

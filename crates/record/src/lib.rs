@@ -83,7 +83,7 @@ pub use probe::{
 };
 pub use profiler_overhead::{OverheadCost, OverheadPair, OverheadRatio};
 pub use rate_rule::{FasterThanLine, faster_than_line};
-pub use read::{Listed, list, read, read_all};
+pub use read::{RecordFile, list, read, read_all};
 pub use record_paths::{all_named, named};
 pub use redaction::{REMOVED, share};
 pub use run::{RunEnd, RunHead, RunRecord};

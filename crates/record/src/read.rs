@@ -95,7 +95,7 @@ fn opening(file: &mut impl BufRead) -> io::Result<Opening> {
 
 /// A record file of a folder.
 #[derive(Debug)]
-pub struct Listed {
+pub struct RecordFile {
     /// The file.
     pub path: PathBuf,
     /// The record, or why it cannot be read.
@@ -103,7 +103,7 @@ pub struct Listed {
 }
 
 /// Every record file of a folder, oldest first; files that cannot be read are listed with the reason.
-pub fn list(folder: &Path) -> Result<Vec<Listed>> {
+pub fn list(folder: &Path) -> Result<Vec<RecordFile>> {
     let failed = |source| Error::Read { path: folder.to_owned(), source };
     let mut paths = Vec::new();
     for entry in std::fs::read_dir(folder).map_err(failed)? {
@@ -117,7 +117,7 @@ pub fn list(folder: &Path) -> Result<Vec<Listed>> {
     }
     // Names open with the time.
     paths.sort();
-    Ok(paths.into_iter().map(|path| Listed { record: read(&path), path }).collect())
+    Ok(paths.into_iter().map(|path| RecordFile { record: read(&path), path }).collect())
 }
 
 const UNKNOWN_KIND: &str = "its kind is neither run nor probe nor observation nor verification";

@@ -6,7 +6,7 @@
 
 use super::identity::Identity;
 use super::interval::Interval;
-use super::json_lines::{Both, Line, ProbeHead, RunWithoutIntervals};
+use super::json_lines::{FlattenedPair, Line, ProbeHead, RunWithoutIntervals};
 use super::observation::ObservationRecord;
 use super::probe::ProbeRecord;
 use super::run::{RunHead, RunRecord};
@@ -44,7 +44,7 @@ impl Writer {
     pub fn create_run(folder: &Path, identity: &Identity, head: &RunHead) -> Result<Writer> {
         let clients = head.plan.clients;
         let subject = format!("{}-{}-{clients}c", head.workload.name, head.target.name);
-        let line = Line::RunHead(Both { first: identity, second: head });
+        let line = Line::RunHead(FlattenedPair { first: identity, second: head });
         Writer::create(folder, &file_name(identity, &subject), &line)
     }
 

@@ -43,8 +43,10 @@ impl DiskModel {
         let mut fields = [None; 4];
         for part in text.split(',') {
             let (name, value) = part.split_once('=').ok_or_else(|| malformed(part))?;
-            let index = FIELDS.iter().position(|field| *field == name.trim());
-            let index = index.ok_or_else(|| malformed(part))?;
+            let index = FIELDS
+                .iter()
+                .position(|field| *field == name.trim())
+                .ok_or_else(|| malformed(part))?;
             if fields[index].is_some() {
                 return Err(malformed(part));
             }

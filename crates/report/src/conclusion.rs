@@ -26,10 +26,11 @@ pub(crate) fn conclusions(record: &ObservationRecord) -> Vec<String> {
     let Some(writes_per_s) = writes_per_s.filter(|per_s| per_s * seconds >= COMMITS_LEAST) else {
         return Vec::new();
     };
-    let per_sync = known(&body.commits_per_sync).or_else(|| known(&body.commits_per_sync_call));
-    let sync_ns = known(&body.sync_ns);
+    let per_sync =
+        known_value(&body.commits_per_sync).or_else(|| known_value(&body.commits_per_sync_call));
+    let sync_ns = known_value(&body.sync_ns);
     let all = [
-        per_sync.map(sharing),
+        per_sync.map(sync_sharing),
         sync_ns.map(ceiling),
         per_sync
             .zip(sync_ns)
@@ -38,11 +39,11 @@ pub(crate) fn conclusions(record: &ObservationRecord) -> Vec<String> {
     all.into_iter().flatten().collect()
 }
 
-fn known(counted: &Counted) -> Option<f64> {
+fn known_value(counted: &Counted) -> Option<f64> {
     counted.value.filter(|value| *value > 0.0 && value.is_finite())
 }
 
-fn sharing(per_sync: f64) -> String {
+fn sync_sharing(per_sync: f64) -> String {
     let figure = units::figure(per_sync);
     if per_sync > ALONE_MOST {
         format!("Commits share syncs ({figure} commits per sync): group commit is at work.")
@@ -78,14 +79,16 @@ fn share_of_time(syncs_per_s: f64, sync_ns: f64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{ceiling, share_of_time, sharing};
+    use super::{ceiling, share_of_time, sync_sharing};
 
     // 2.2 of the users' page: an observation without a conclusion
     #[test]
     fn sentences_claim_what_the_figures_show_and_no_more() {
-        assert!(sharing(0.993).ends_with("(0.993 commits per sync): group commit is not at work."));
-        assert!(sharing(12.0).ends_with("group commit is at work."));
-        assert!(sharing(0.5).starts_with("There are 2.00 syncs per commit"));
+        assert!(
+            sync_sharing(0.993).ends_with("(0.993 commits per sync): group commit is not at work.")
+        );
+        assert!(sync_sharing(12.0).ends_with("group commit is at work."));
+        assert!(sync_sharing(0.5).starts_with("There are 2.00 syncs per commit"));
         let limit = ceiling(656_000.0);
         assert!(limit.contains("656 us per sync"), "{limit}");
         assert!(limit.contains("cannot exceed 1.52k commits/s"), "{limit}");

@@ -7,6 +7,16 @@
 //! ([`Rating`]).
 //!
 //! This crate returns text; it prints nothing and measures nothing.
+//!
+//! | files | what they hold |
+//! |---|---|
+//! | `table`, `html` | views for the terminal, and as a page |
+//! | `survey`, `compare` | the runs of a survey by store; two records compared |
+//! | `cost`, `conclusion` | the sheet of a profiled run; conclusions from an observation |
+//! | `sweep_title`, `bucket_quantile` | the titles of runs of a sweep; quantiles of a store's histograms |
+//! | `published` | the figures that other sources published |
+//! | `access_time`, `endurance` | values from the data sheet of a disk or a drive |
+//! | `error` | why a view cannot be rendered |
 
 mod access_time;
 mod bucket_quantile;

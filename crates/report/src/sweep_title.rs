@@ -9,8 +9,8 @@ use syncline_record::RunRecord;
 
 /// The values in which `run` differs from the other runs of its command, such as `commit_every=10, rate=500`;
 /// empty if there are none.
-pub(crate) fn swept(run: &RunRecord, among: &[&RunRecord]) -> String {
-    let family: Vec<&&RunRecord> = among.iter().filter(|other| related(run, other)).collect();
+pub(crate) fn swept_values(run: &RunRecord, among: &[&RunRecord]) -> String {
+    let family: Vec<&&RunRecord> = among.iter().filter(|other| is_same_sweep(run, other)).collect();
     let options = family.iter().flat_map(|other| other.head.workload.options.keys());
     let names: BTreeSet<&str> = options.map(String::as_str).chain(PLAN).collect();
     let differs = |name: &&str| {
@@ -30,7 +30,7 @@ pub(crate) fn swept(run: &RunRecord, among: &[&RunRecord]) -> String {
 
 /// The title of a run with its swept values.
 pub(crate) fn title(run: &RunRecord, among: &[&RunRecord]) -> String {
-    match swept(run, among) {
+    match swept_values(run, among) {
         swept if swept.is_empty() => run.title(),
         swept => format!("{}, {swept}", run.title()),
     }
@@ -49,7 +49,7 @@ fn value(run: &RunRecord, name: &str) -> Option<String> {
     }
 }
 
-fn related(one: &RunRecord, other: &RunRecord) -> bool {
+fn is_same_sweep(one: &RunRecord, other: &RunRecord) -> bool {
     one.head.workload.name == other.head.workload.name
         && one.head.target.name == other.head.target.name
         && one.identity.command == other.identity.command

@@ -24,6 +24,15 @@ impl<T> DirectoryStore<T> {
         &self.directory
     }
 
+    /// Passes the handle to `call`; an error if the store is not open.
+    #[inline]
+    pub(crate) fn with<R>(&self, call: impl FnOnce(&T) -> io::Result<R>) -> io::Result<R> {
+        match &*self.opened() {
+            Some(open) => call(open),
+            None => Err(not_created()),
+        }
+    }
+
     /// The handle, if the store is open.
     pub(crate) fn opened(&self) -> RwLockReadGuard<'_, Option<T>> {
         self.open.read()
@@ -82,7 +91,7 @@ impl<T> fmt::Debug for DirectoryStore<T> {
     }
 }
 
-/// The error for a store that is not open.
-pub(crate) fn not_created() -> io::Error {
+#[cold]
+fn not_created() -> io::Error {
     io::Error::other("the store has not been created yet")
 }

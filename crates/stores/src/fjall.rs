@@ -11,7 +11,7 @@
 //! its sync. Reads use a snapshot, so that none sees half of a batch.
 
 use crate::directory::Directory;
-use crate::directory_store::{DirectoryStore, not_created};
+use crate::directory_store::DirectoryStore;
 use crate::error::Error;
 use crate::url::{Listing, Url};
 use fjall::{Database, Keyspace, KeyspaceCreateOptions, PersistMode, Readable};
@@ -110,20 +110,12 @@ impl Open {
         order: Order,
         limit: usize,
     ) -> fjall::Result<Vec<Pair>> {
-        let mut within = self.database.snapshot().range(&self.rows, from..to);
-        let mut pairs = Vec::new();
-        while pairs.len() < limit {
-            let next = match order {
-                Order::Ascending => within.next(),
-                Order::Descending => within.next_back(),
-            };
-            let Some(next) = next else {
-                break;
-            };
+        let within = order.of(self.database.snapshot().range(&self.rows, from..to));
+        let pairs = within.take(limit).map(|next| {
             let (key, value) = next.into_inner()?;
-            pairs.push((key.to_vec(), value.to_vec()));
-        }
-        Ok(pairs)
+            Ok((key.to_vec(), value.to_vec()))
+        });
+        pairs.collect()
     }
 }
 
@@ -164,21 +156,22 @@ impl KeyValue for Fjall {
     }
 
     fn commit(&self, changes: &[Change]) -> io::Result<()> {
-        let open = self.home.opened();
-        let open = open.as_ref().ok_or_else(not_created)?;
-        let mut keys = changes.iter().map(|change| change.key.len());
-        if let Some(bytes) = keys.find(|bytes| !(1..=KEY_BYTES_MAX).contains(bytes)) {
-            let what = format!("a key has {bytes} bytes, but fjall accepts 1 to {KEY_BYTES_MAX}");
-            return Err(io::Error::new(ErrorKind::InvalidInput, what));
-        }
-        open.apply(changes, self.mode()).map_err(failure)
+        self.home.with(|open| {
+            let mut keys = changes.iter().map(|change| change.key.len());
+            if let Some(bytes) = keys.find(|bytes| !(1..=KEY_BYTES_MAX).contains(bytes)) {
+                let what =
+                    format!("a key has {bytes} bytes, but fjall accepts 1 to {KEY_BYTES_MAX}");
+                return Err(io::Error::new(ErrorKind::InvalidInput, what));
+            }
+            open.apply(changes, self.mode()).map_err(failure)
+        })
     }
 
     fn get(&self, key: &[u8]) -> io::Result<Option<Vec<u8>>> {
-        let open = self.home.opened();
-        let open = open.as_ref().ok_or_else(not_created)?;
-        let value = open.database.snapshot().get(&open.rows, key);
-        Ok(value.map_err(failure)?.map(|value| value.to_vec()))
+        self.home.with(|open| {
+            let value = open.database.snapshot().get(&open.rows, key);
+            Ok(value.map_err(failure)?.map(|value| value.to_vec()))
+        })
     }
 
     fn scans(&self) -> bool {
@@ -186,9 +179,7 @@ impl KeyValue for Fjall {
     }
 
     fn scan(&self, from: &[u8], to: &[u8], order: Order, limit: usize) -> io::Result<Vec<Pair>> {
-        let open = self.home.opened();
-        let open = open.as_ref().ok_or_else(not_created)?;
-        open.pairs(from, to, order, limit).map_err(failure)
+        self.home.with(|open| open.pairs(from, to, order, limit).map_err(failure))
     }
 
     fn settings(&self) -> Vec<Setting> {

@@ -18,7 +18,7 @@
 )]
 
 use crate::directory::Directory;
-use crate::directory_store::{DirectoryStore, not_created};
+use crate::directory_store::DirectoryStore;
 use crate::error::Error;
 use crate::url::{Listing, Url};
 use heed::types::Bytes;
@@ -157,6 +157,11 @@ impl Open {
         write.commit()
     }
 
+    fn value_of(&self, key: &[u8]) -> heed::Result<Option<Vec<u8>>> {
+        let read = self.environment.read_txn()?;
+        Ok(self.rows.get(&read, key)?.map(<[u8]>::to_vec))
+    }
+
     fn pairs(&self, from: &[u8], to: &[u8], order: Order, limit: usize) -> heed::Result<Vec<Pair>> {
         let within = (Bound::Included(from), Bound::Excluded(to));
         let read = self.environment.read_txn()?;
@@ -227,22 +232,18 @@ impl KeyValue for Lmdb {
     }
 
     fn commit(&self, changes: &[Change]) -> io::Result<()> {
-        let open = self.home.opened();
-        let open = open.as_ref().ok_or_else(not_created)?;
-        let mut keys = changes.iter().map(|change| &change.key);
-        keys.try_for_each(|key| open.refuse_long(key))?;
-        open.apply(changes).map_err(|error| self.failure(error))
+        self.home.with(|open| {
+            let mut keys = changes.iter().map(|change| &change.key);
+            keys.try_for_each(|key| open.refuse_long(key))?;
+            open.apply(changes).map_err(|error| self.failure(error))
+        })
     }
 
     fn get(&self, key: &[u8]) -> io::Result<Option<Vec<u8>>> {
-        let open = self.home.opened();
-        let open = open.as_ref().ok_or_else(not_created)?;
-        open.refuse_long(key)?;
-        let read = open.environment.read_txn();
-        let read = read.map_err(|error| self.failure(error))?;
-        let value = open.rows.get(&read, key);
-        let value = value.map_err(|error| self.failure(error))?;
-        Ok(value.map(<[u8]>::to_vec))
+        self.home.with(|open| {
+            open.refuse_long(key)?;
+            open.value_of(key).map_err(|error| self.failure(error))
+        })
     }
 
     fn scans(&self) -> bool {
@@ -250,10 +251,10 @@ impl KeyValue for Lmdb {
     }
 
     fn scan(&self, from: &[u8], to: &[u8], order: Order, limit: usize) -> io::Result<Vec<Pair>> {
-        let open = self.home.opened();
-        let open = open.as_ref().ok_or_else(not_created)?;
-        let pairs = open.pairs(from, to, order, limit);
-        pairs.map_err(|error| self.failure(error))
+        self.home.with(|open| {
+            let pairs = open.pairs(from, to, order, limit);
+            pairs.map_err(|error| self.failure(error))
+        })
     }
 
     fn settings(&self) -> Vec<Setting> {

@@ -12,7 +12,7 @@
 //! sync.
 
 use crate::directory::Directory;
-use crate::directory_store::{DirectoryStore, not_created};
+use crate::directory_store::DirectoryStore;
 use crate::error::Error;
 use crate::url::{Listing, Url};
 use redb::{Database, ReadableDatabase, TableDefinition};
@@ -120,20 +120,11 @@ fn pairs(
     limit: usize,
 ) -> Result<Vec<Pair>, redb::Error> {
     let rows = database.begin_read()?.open_table(ROWS)?;
-    let mut within = rows.range::<&[u8]>(from..to)?;
-    let mut pairs = Vec::new();
-    while pairs.len() < limit {
-        let next = match order {
-            Order::Ascending => within.next(),
-            Order::Descending => within.next_back(),
-        };
-        let Some(next) = next else {
-            break;
-        };
+    let pairs = order.of(rows.range::<&[u8]>(from..to)?).take(limit).map(|next| {
         let (key, value) = next?;
-        pairs.push((key.value().to_vec(), value.value().to_vec()));
-    }
-    Ok(pairs)
+        Ok((key.value().to_vec(), value.value().to_vec()))
+    });
+    pairs.collect()
 }
 
 impl KeyValue for Redb {
@@ -169,15 +160,11 @@ impl KeyValue for Redb {
     }
 
     fn commit(&self, changes: &[Change]) -> io::Result<()> {
-        let open = self.home.opened();
-        let database = open.as_ref().ok_or_else(not_created)?;
-        self.apply(database, changes).map_err(failure)
+        self.home.with(|database| self.apply(database, changes).map_err(failure))
     }
 
     fn get(&self, key: &[u8]) -> io::Result<Option<Vec<u8>>> {
-        let open = self.home.opened();
-        let database = open.as_ref().ok_or_else(not_created)?;
-        value_of(database, key).map_err(failure)
+        self.home.with(|database| value_of(database, key).map_err(failure))
     }
 
     fn scans(&self) -> bool {
@@ -185,9 +172,7 @@ impl KeyValue for Redb {
     }
 
     fn scan(&self, from: &[u8], to: &[u8], order: Order, limit: usize) -> io::Result<Vec<Pair>> {
-        let open = self.home.opened();
-        let database = open.as_ref().ok_or_else(not_created)?;
-        pairs(database, from, to, order, limit).map_err(failure)
+        self.home.with(|database| pairs(database, from, to, order, limit).map_err(failure))
     }
 }
 

@@ -5,19 +5,21 @@
 
 #[path = "shared/certificates.rs"]
 mod certificates;
+#[path = "shared/rows_by_id.rs"]
+mod rows_by_id;
 
 use certificates::Certificates;
+use rows_by_id::{INSERT, commit_conflicts, commit_is_lost, in_session, open, plan};
 use std::io::{Read, Write as _};
 use std::os::unix::fs::{MetadataExt, chown};
 use std::os::unix::net::UnixStream;
 use std::process::{Child, Command, Stdio};
 use syncline_contract::conformance::{block_on, conforms};
 use syncline_contract::{
-    AccessPattern, Cause, Durability, FailureKind, Int, Kind, LogLocation, Meaning, OperationId,
-    Plan, Session, Set, Stop, StoreProcess, Table, Target, Value, Write,
+    AccessPattern, Durability, FailureKind, LogLocation, Meaning, Session, Stop, StoreProcess,
+    Target, Value,
 };
 use syncline_launcher::{LaunchSpec, PrivateServer, Product};
-use syncline_stores::AnyTarget;
 use syncline_testkit::url_option;
 
 fn server() -> PrivateServer {
@@ -31,10 +33,6 @@ fn place(server: &PrivateServer) -> String {
 
 fn socket(server: &PrivateServer) -> &str {
     url_option(server.url(), "socket").unwrap()
-}
-
-fn open(url: &str) -> AnyTarget {
-    AnyTarget::open(url).unwrap_or_else(|error| panic!("{url}: {error}"))
 }
 
 /// Sends a request to the gateway as any client could, with keys and values that need no encoding.
@@ -57,18 +55,6 @@ fn keys(server: &PrivateServer) -> String {
     let answer = ask(server, "/v3/kv/range", all);
     let count = answer.split("\"count\":\"").nth(1).unwrap_or("0\"");
     count.split('"').next().unwrap().to_owned()
-}
-
-const INSERT: OperationId = OperationId(0);
-const SET: OperationId = OperationId(1);
-
-fn plan() -> Plan {
-    let mut plan = Plan::new();
-    let table = Table::new("rows").column("id", Kind::Int).column("n", Kind::Int);
-    let table = plan.table(table.key(&["id"]));
-    let _: Write<(Int, Int)> = plan.insert("insert row", table);
-    let _: Write<(Int, Int)> = plan.update("set row", table, &[("n", Set::To)]);
-    plan
 }
 
 #[test]
@@ -110,20 +96,10 @@ fn its_own_count_shows_that_it_syncs() {
 fn a_commit_over_a_row_that_another_process_changed_conflicts() {
     let server = server();
     let target = open(&place(&server));
-    let plan = plan();
-    block_on(&(), target.create(&plan)).unwrap();
-    let worker = target.worker().unwrap();
-    block_on(&worker, async {
-        let mut session = target.connect(&plan, &worker).await.unwrap();
-        session.begin(AccessPattern::Single);
-        session.send(INSERT, &[Value::Int(1), Value::Int(2)]).unwrap();
-        session.commit().await.unwrap();
-        session.begin(AccessPattern::Several);
-        session.send(SET, &[Value::Int(1), Value::Int(3)]).unwrap();
-        ask(&server, "/v3/kv/deleterange", r#"{"key": "AA==", "range_end": "/w=="}"#);
-        let stopped = session.commit().await.unwrap_err();
-        assert!(matches!(stopped, Stop::Conflict(Cause::Serialization)), "{stopped:?}");
-        session.abort().await;
+    in_session(&target, async |session| {
+        let remove_all =
+            || drop(ask(&server, "/v3/kv/deleterange", r#"{"key": "AA==", "range_end": "/w=="}"#));
+        commit_conflicts(session, remove_all).await;
     });
     block_on(&(), target.remove()).unwrap();
 }
@@ -132,11 +108,7 @@ fn a_commit_over_a_row_that_another_process_changed_conflicts() {
 fn a_transaction_that_is_too_large_is_a_limit_and_a_load_is_split() {
     let server = server();
     let target = open(&place(&server));
-    let plan = plan();
-    block_on(&(), target.create(&plan)).unwrap();
-    let worker = target.worker().unwrap();
-    block_on(&worker, async {
-        let mut session = target.connect(&plan, &worker).await.unwrap();
+    in_session(&target, async |session| {
         session.begin(AccessPattern::Several);
         for id in 0..200 {
             session.send(INSERT, &[Value::Int(id), Value::Int(id)]).unwrap();
@@ -231,21 +203,7 @@ fn counters_grow_and_missing_ones_have_a_reason() {
 fn a_server_that_stops_is_a_lost_connection_and_not_a_hang() {
     let server = server();
     let target = open(&place(&server));
-    let plan = plan();
-    block_on(&(), target.create(&plan)).unwrap();
-    let worker = target.worker().unwrap();
-    block_on(&worker, async {
-        let mut session = target.connect(&plan, &worker).await.unwrap();
-        session.begin(AccessPattern::Single);
-        session.send(INSERT, &[Value::Int(1), Value::Int(2)]).unwrap();
-        drop(server);
-        let lost = session.commit().await.unwrap_err();
-        assert!(
-            matches!(&lost, Stop::Unknown(failure) if failure.kind == FailureKind::Connection),
-            "{lost:?}"
-        );
-        session.abort().await;
-    });
+    in_session(&target, async |session| commit_is_lost(session, || drop(server)).await);
     assert!(block_on(&(), target.remove()).is_err());
 }
 

@@ -5,14 +5,17 @@
 
 #[path = "shared/certificates.rs"]
 mod certificates;
+#[path = "shared/rows_by_id.rs"]
+mod rows_by_id;
 
 use certificates::Certificates;
-use std::io::{BufRead, BufReader, Write};
+use rows_by_id::{INSERT, commit_conflicts, commit_is_lost, in_session, insert_row, open, plan};
+use std::io::{BufRead, BufReader, Write as _};
 use std::net::TcpStream;
 use syncline_contract::conformance::{block_on, conforms};
 use syncline_contract::{
-    AccessPattern, Durability, FailureKind, Int, LogLocation, Meaning, Plan, Session, Stop,
-    StoreProcess, Table, Target, Value, Write as _Insert,
+    AccessPattern, Durability, FailureKind, LogLocation, Meaning, Session, Stop, StoreProcess,
+    Target, Value,
 };
 use syncline_launcher::{LaunchSpec, PrivateServer, Product};
 use syncline_stores::AnyTarget;
@@ -27,10 +30,6 @@ fn server(durability: Durability) -> PrivateServer {
 fn place(server: &PrivateServer) -> String {
     let place = server.url().split('?').next().unwrap();
     format!("{place}?password={}", password_of(server.url()))
-}
-
-fn open(url: &str) -> AnyTarget {
-    AnyTarget::open(url).unwrap_or_else(|error| panic!("{url}: {error}"))
 }
 
 /// A plain connection of another client.
@@ -58,19 +57,6 @@ impl Other {
         line.trim().to_owned()
     }
 }
-
-fn plan() -> (Plan, _Insert<(Int, Int)>) {
-    let mut plan = Plan::new();
-    let table = Table::new("rows")
-        .column("id", syncline_contract::Kind::Int)
-        .column("n", syncline_contract::Kind::Int)
-        .key(&["id"]);
-    let table = plan.table(table);
-    let insert = plan.insert("insert row", table);
-    (plan, insert)
-}
-
-const INSERT: syncline_contract::OperationId = syncline_contract::OperationId(0);
 
 #[test]
 fn redis_conforms_in_all_but_indexes_and_joins() {
@@ -113,7 +99,7 @@ fn durability_is_read_back_and_another_one_is_refused() {
         assert_eq!(target.process(), StoreProcess::Other(server.pid()));
         let here = matches!(target.log_location(), LogLocation::Directory(place) if place.is_dir());
         assert_eq!(here, durability != Durability::None, "{:?}", target.log_location());
-        block_on(&(), target.create(&plan().0)).unwrap();
+        block_on(&(), target.create(&plan())).unwrap();
         let reported = block_on(&(), target.reported_settings()).unwrap();
         assert_eq!(reported.durability, durability);
         assert!(reported.durability_evidence.contains(words), "{reported:?}");
@@ -133,7 +119,7 @@ fn everysec_is_durability_os() {
     let server = server(Durability::Data);
     assert_eq!(Other::of(&server).ask("CONFIG SET appendfsync everysec"), "+OK");
     let target = open(&format!("{}&live=yes", place(&server)));
-    block_on(&(), target.create(&plan().0)).unwrap();
+    block_on(&(), target.create(&plan())).unwrap();
     let reported = block_on(&(), target.reported_settings()).unwrap();
     assert_eq!(reported.durability, Durability::Os);
     assert!(reported.durability_evidence.contains("two seconds"), "{reported:?}");
@@ -153,14 +139,12 @@ fn unmanaged_keys_stay_and_other_clients_are_not_disturbed() {
     assert_eq!(refused.kind, FailureKind::Limit);
     let target = open(&format!("{}&live=yes", place(&server)));
     block_on(&(), target.preflight()).unwrap();
-    let (plan, _) = plan();
+    let plan = plan();
     block_on(&(), target.create(&plan)).unwrap();
     let worker = target.worker().unwrap();
     block_on(&worker, async {
         let mut session = target.connect(&plan, &worker).await.unwrap();
-        session.begin(AccessPattern::Single);
-        session.send(INSERT, &[Value::Int(1), Value::Int(2)]).unwrap();
-        session.commit().await.unwrap();
+        insert_row(&mut session).await;
     });
     assert_eq!(other.ask("DBSIZE"), ":6", "three managed ones: mark, row, names of rows");
     // All keys of a run in progress stay.
@@ -185,34 +169,9 @@ fn unmanaged_keys_stay_and_other_clients_are_not_disturbed() {
 fn a_commit_over_a_row_that_another_process_changed_conflicts() {
     let server = server(Durability::None);
     let target = open(&place(&server));
-    let mut plan = Plan::new();
-    let table = plan.table(
-        Table::new("rows")
-            .column("id", syncline_contract::Kind::Int)
-            .column("n", syncline_contract::Kind::Int)
-            .key(&["id"]),
-    );
-    let _: _Insert<(Int, Int)> = plan.insert("insert row", table);
-    let _: _Insert<(Int, Int)> =
-        plan.update("set row", table, &[("n", syncline_contract::Set::To)]);
-    block_on(&(), target.create(&plan)).unwrap();
-    let worker = target.worker().unwrap();
-    block_on(&worker, async {
-        let mut session = target.connect(&plan, &worker).await.unwrap();
-        session.begin(AccessPattern::Single);
-        session.send(INSERT, &[Value::Int(1), Value::Int(2)]).unwrap();
-        session.commit().await.unwrap();
-        session.begin(AccessPattern::Several);
-        let update = syncline_contract::OperationId(1);
-        session.send(update, &[Value::Int(1), Value::Int(3)]).unwrap();
-        // Another client removes every key in the meantime.
-        assert_eq!(Other::of(&server).ask("FLUSHALL"), "+OK");
-        let stopped = session.commit().await.unwrap_err();
-        assert!(
-            matches!(stopped, Stop::Conflict(syncline_contract::Cause::Serialization)),
-            "{stopped:?}"
-        );
-        session.abort().await;
+    in_session(&target, async |session| {
+        let remove_all = || assert_eq!(Other::of(&server).ask("FLUSHALL"), "+OK");
+        commit_conflicts(session, remove_all).await;
     });
     block_on(&(), target.remove()).unwrap();
 }
@@ -222,8 +181,7 @@ fn counters_grow_and_missing_ones_have_a_reason() {
     let server = server(Durability::Data);
     let target = open(&place(&server));
     let before = block_on(&(), target.counters()).unwrap();
-    let (plan, _) = plan();
-    block_on(&(), target.create(&plan)).unwrap();
+    block_on(&(), target.create(&plan())).unwrap();
     let after = block_on(&(), target.counters()).unwrap();
     let grown = |name: &str| {
         let find = |all: &[syncline_contract::Counter]| {
@@ -252,20 +210,8 @@ fn counters_grow_and_missing_ones_have_a_reason() {
 fn a_server_that_stops_is_a_lost_connection_and_not_a_hang() {
     let server = server(Durability::None);
     let target = open(&place(&server));
-    let (plan, _) = plan();
-    block_on(&(), target.create(&plan)).unwrap();
-    let worker = target.worker().unwrap();
-    block_on(&worker, async {
-        let mut session = target.connect(&plan, &worker).await.unwrap();
-        session.begin(AccessPattern::Single);
-        session.send(INSERT, &[Value::Int(1), Value::Int(2)]).unwrap();
-        drop(server);
-        let lost = session.commit().await.unwrap_err();
-        assert!(
-            matches!(&lost, Stop::Unknown(failure) if failure.kind == FailureKind::Connection),
-            "{lost:?}"
-        );
-        session.abort().await;
+    in_session(&target, async |session| {
+        commit_is_lost(session, || drop(server)).await;
         session.begin(AccessPattern::Single);
         let again = session.send(INSERT, &[Value::Int(2), Value::Int(2)]);
         assert!(

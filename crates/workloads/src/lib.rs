@@ -8,8 +8,8 @@
 //! | `check.rs` | the conditions after a run |
 //!
 //! Also: `distributions` holds random streams and distributions, `rows` the numbering and sets of verified
-//! rows, `records` the part that `mrow` and `mrmw` share, and `check_reader` and `violations` help checks
-//! read and count errors.
+//! rows, `records` the part that `mrow` and `mrmw` share, `outcomes` those of numbered transactions, and
+//! `check_reader` and `violations` help checks read and count errors.
 //!
 //! [`AnyWorkload::parse`] makes a workload from a name and options; [`LISTINGS`] lists them.
 
@@ -28,6 +28,7 @@ mod mix_tests;
 pub mod mrmw;
 pub mod mrow;
 pub mod oltp;
+mod outcomes;
 mod records;
 mod rows;
 pub mod script;

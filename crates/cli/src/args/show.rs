@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use syncline_console::value;
 use syncline_profile::View;
 use syncline_report::FunctionsBy;
-use syncline_report::table::Published;
+use syncline_report::table::PublishedSource;
 
 /// Show records as tables, JSON or an HTML report, or in the format of a published source.
 #[derive(Args, Debug)]
@@ -126,14 +126,14 @@ pub(crate) enum SourceArg {
     Derby,
 }
 
-impl From<SourceArg> for Published {
-    fn from(source: SourceArg) -> Published {
+impl From<SourceArg> for PublishedSource {
+    fn from(source: SourceArg) -> PublishedSource {
         match source {
-            SourceArg::K2 => Published::K2,
-            SourceArg::Mail2002 => Published::Mail2002,
-            SourceArg::Bigdata => Published::Bigdata,
-            SourceArg::Fromdual => Published::FromDual,
-            SourceArg::Derby => Published::Derby,
+            SourceArg::K2 => PublishedSource::K2,
+            SourceArg::Mail2002 => PublishedSource::Mail2002,
+            SourceArg::Bigdata => PublishedSource::Bigdata,
+            SourceArg::Fromdual => PublishedSource::FromDual,
+            SourceArg::Derby => PublishedSource::Derby,
         }
     }
 }
@@ -142,13 +142,14 @@ impl From<SourceArg> for Published {
 mod tests {
     use super::SourceArg;
     use clap::ValueEnum;
-    use syncline_report::table::Published;
+    use syncline_report::table::PublishedSource;
 
     #[test]
     fn sources_have_the_names_of_the_report() {
-        let words: Vec<&str> = Published::ALL.iter().map(|source| source.word()).collect();
+        let words: Vec<&str> = PublishedSource::ALL.iter().map(|source| source.word()).collect();
         let typed = SourceArg::value_variants().iter().copied();
-        let called: Vec<&str> = typed.clone().map(|one| Published::from(one).word()).collect();
+        let called: Vec<&str> =
+            typed.clone().map(|one| PublishedSource::from(one).word()).collect();
         assert_eq!(called, words);
         for (one, word) in typed.zip(words) {
             let value = one.to_possible_value();

@@ -66,9 +66,9 @@ fn meters() -> String {
     let mut text = String::new();
     for listing in syncline_profiler::list(Path::new(".")) {
         let state = if listing.refusal.is_none() { "works" } else { "does not work" };
-        text += &table::listed(listing.name, state, listing.measures);
+        text += &table::list_item(listing.name, state, listing.measures);
         if let Some(why) = listing.refusal {
-            text += &table::listed("", "", &why);
+            text += &table::list_item("", "", &why);
         }
     }
     text += "\nrun --meter, tried on this program: where a store's time goes\n\n";

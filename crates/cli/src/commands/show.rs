@@ -71,7 +71,7 @@ pub(crate) fn show(args: &ShowArgs) -> Outcome {
     } else if args.json {
         terminal::print(&(syncline_record::json(&records) + "\n"))?;
     } else {
-        terminal::print_view(|| table::show_chosen(&records, &choice))?;
+        terminal::print_view(|| table::show_with_costs(&records, &choice))?;
     }
     Ok(Verdict::Holds)
 }

@@ -61,14 +61,7 @@ impl WriteBuffer {
         order: Order,
     ) -> impl Iterator<Item = &Change> {
         let place = |key| self.place(key).unwrap_or_else(|place| place);
-        let mut within = place(from)..place(to);
-        std::iter::from_fn(move || {
-            let place = match order {
-                Order::Ascending => within.next(),
-                Order::Descending => within.next_back(),
-            };
-            place.map(|place| self.at(place))
-        })
+        order.of(place(from)..place(to)).map(|place| self.at(place))
     }
 
     /// Removes all changes.

@@ -35,14 +35,14 @@ pub(crate) fn measure_cell(
     stop: &AtomicBool,
 ) -> Result<Option<CellFigures>> {
     let mut tally = Totals::new(job.span);
-    let mut spent = CounterDelta::default();
+    let mut delta = CounterDelta::default();
     while !tally.is_complete() {
         if stop.load(Ordering::Relaxed) {
             return Ok(None);
         }
-        lap(files, job, watch, stop, (&mut tally, &mut spent))?;
+        lap(files, job, watch, stop, (&mut tally, &mut delta))?;
     }
-    Ok(measured(tally, spent, watch, job.span))
+    Ok(measured(tally, delta, watch, job.span))
 }
 
 /// 4 KiB direct writes without a sync, advancing through written blocks.
@@ -78,13 +78,13 @@ fn lap(
     job: &CellJob,
     watch: &DiskCounterReader,
     stop: &AtomicBool,
-    (tally, spent): (&mut Totals, &mut CounterDelta),
+    (tally, delta): (&mut Totals, &mut CounterDelta),
 ) -> Result<()> {
     let workers = workers(files, job)?;
     let before_ns = tally.elapsed_ns;
     let before = watch.read();
     let outcome = tally.work(workers, stop);
-    spent.add(before, watch.read(), tally.elapsed_ns - before_ns);
+    delta.add(before, watch.read(), tally.elapsed_ns - before_ns);
     Ok(outcome?)
 }
 
@@ -116,11 +116,11 @@ fn workers<'a>(files: &'a mut Files, job: &CellJob) -> Result<Vec<Writer<'a>>> {
 
 fn measured(
     tally: Totals,
-    spent: CounterDelta,
+    delta: CounterDelta,
     watch: &DiskCounterReader,
     span: Span,
 ) -> Option<CellFigures> {
-    let per_sync = watch.per_sync(spent, tally.operations);
+    let per_sync = watch.per_sync(delta, tally.operations);
     Some(CellFigures {
         syncs: tally.operations,
         elapsed_ns: tally.elapsed_ns,

@@ -11,10 +11,10 @@ pub fn collapsed(profile: &Profile, metric: Metric, to: &mut impl Write) -> io::
     let mut lines: BTreeMap<String, u64> = BTreeMap::new();
     for sample in profile.samples().iter().filter(|it| it.metric == metric) {
         let thread = profile.thread(sample.thread);
-        let mut line = plain(thread.title.as_deref().unwrap_or(&thread.name));
+        let mut line = without_separators(thread.title.as_deref().unwrap_or(&thread.name));
         for frame in profile.stack(sample.stack).rev() {
             line.push(';');
-            line.push_str(&plain(&frame.label()));
+            line.push_str(&without_separators(&frame.label()));
         }
         // Frames that differ only in their offset within a function share a line.
         *lines.entry(line).or_default() += sample.weight;
@@ -26,6 +26,6 @@ pub fn collapsed(profile: &Profile, metric: Metric, to: &mut impl Write) -> io::
 }
 
 /// Replaces the characters that separate frames and lines.
-fn plain(text: &str) -> String {
+fn without_separators(text: &str) -> String {
     text.replace(';', ":").replace(char::is_control, " ")
 }

@@ -39,7 +39,7 @@ pub fn pprof(profile: &Profile, map: &Map, to: &mut impl Write) -> io::Result<()
     }
     file.number(10, profile.window_ns());
     let mut gzip = GzEncoder::new(to, Compression::default());
-    gzip.write_all(file.written())?;
+    gzip.write_all(file.as_bytes())?;
     gzip.finish()?;
     Ok(())
 }
@@ -77,11 +77,13 @@ fn samples<'p>(
     let stacks = Stacks::new(profile, map, View::Innermost);
     let mut places: BTreeMap<SampleKey, Vec<u64>> = BTreeMap::new();
     for sample in profile.samples() {
-        let charged = stacks.charged(sample);
+        let charged = stacks.charge_of(sample);
         let place = (sample.thread, sample.stack, charged.class, charged.module);
         let values = places.entry(place).or_insert_with(|| vec![0; metrics.len()]);
-        let position = metrics.iter().position(|it| *it == sample.metric);
-        let position = position.expect("the metrics are those of the samples");
+        let position = metrics
+            .iter()
+            .position(|it| *it == sample.metric)
+            .expect("the metrics are those of the samples");
         // The format's values are signed.
         values[position] += sample.weight.min(i64::MAX as u64);
     }
@@ -110,8 +112,12 @@ fn mappings<'a>(
     profile: &'a Profile,
 ) -> HashMap<&'a str, u64> {
     let mut objects = HashMap::new();
-    let inlined = profile.frames.iter().filter(|frame| frame.inlined);
-    let inlined: BTreeSet<&str> = inlined.map(|frame| frame.object.as_str()).collect();
+    let inlined: BTreeSet<&str> = profile
+        .frames
+        .iter()
+        .filter(|frame| frame.inlined)
+        .map(|frame| frame.object.as_str())
+        .collect();
     for frame in &profile.frames {
         let next = objects.len() as u64 + 1;
         if frame.object.is_empty() || objects.contains_key(frame.object.as_str()) {

@@ -40,7 +40,7 @@ impl Message {
     }
 
     /// The encoded bytes.
-    pub(super) fn written(&self) -> &[u8] {
+    pub(super) fn as_bytes(&self) -> &[u8] {
         &self.0
     }
 }

@@ -96,11 +96,13 @@ fn fields(mut bytes: &[u8]) -> Vec<(u64, Field)> {
 }
 
 fn numbers(fields: &[(u64, Field)]) -> BTreeMap<u64, u64> {
-    let numbers = fields.iter().filter_map(|(number, field)| match field {
-        Field::Number(value) => Some((*number, *value)),
-        Field::Bytes(_) => None,
-    });
-    numbers.collect()
+    fields
+        .iter()
+        .filter_map(|(number, field)| match field {
+            Field::Number(value) => Some((*number, *value)),
+            Field::Bytes(_) => None,
+        })
+        .collect()
 }
 
 fn messages(all: &[(u64, Field)], field_number: u64) -> Vec<Vec<(u64, Field)>> {
@@ -108,11 +110,12 @@ fn messages(all: &[(u64, Field)], field_number: u64) -> Vec<Vec<(u64, Field)>> {
 }
 
 fn raw(all: &[(u64, Field)], field_number: u64) -> Vec<Vec<u8>> {
-    let values = all.iter().filter_map(|(number, field)| match field {
-        Field::Bytes(bytes) if *number == field_number => Some(bytes.clone()),
-        _ => None,
-    });
-    values.collect()
+    all.iter()
+        .filter_map(|(number, field)| match field {
+            Field::Bytes(bytes) if *number == field_number => Some(bytes.clone()),
+            _ => None,
+        })
+        .collect()
 }
 
 fn packed(all: &[(u64, Field)], field_number: u64) -> Vec<u64> {

@@ -22,7 +22,7 @@ impl Profile {
                 break;
             }
             let taken = reader.line(&bytes);
-            taken.map_err(|what| reader.refused(what))?;
+            taken.map_err(|what| reader.error(what))?;
             reader.lines += 1;
         }
         reader.finish()
@@ -67,12 +67,12 @@ impl Reader {
         match line {
             Line::Head(_) => Err("a second head".to_owned()),
             Line::Frame(frame) => {
-                once(&mut self.known.frames, &frame, "frame")?;
+                insert_once(&mut self.known.frames, &frame, "frame")?;
                 push(&mut self.profile.frames, frame)
             }
             Line::Stack(stack) => self.stack(stack),
             Line::Thread(thread) => {
-                once(&mut self.known.threads, &thread, "thread")?;
+                insert_once(&mut self.known.threads, &thread, "thread")?;
                 push(&mut self.profile.threads, thread)
             }
             Line::Sample(metric, thread, stack, weight, count) => self.sample(Sample {
@@ -122,7 +122,7 @@ impl Reader {
         if let Some(number) = stack.iter().find(|number| **number as usize >= frames) {
             return Err(format!("frame {number} is not defined above"));
         }
-        once(&mut self.known.stacks, &stack, "stack")?;
+        insert_once(&mut self.known.stacks, &stack, "stack")?;
         push(&mut self.profile.stacks, stack)
     }
 
@@ -134,7 +134,7 @@ impl Reader {
         if stack.0 as usize >= self.profile.stacks.len() {
             return Err(format!("stack {} is not defined above", stack.0));
         }
-        once(&mut self.known.samples, &(sample.metric, thread, stack), "sample")?;
+        insert_once(&mut self.known.samples, &(sample.metric, thread, stack), "sample")?;
         let overflow = || "the sum of the weights exceeds 64 bits".to_owned();
         self.weights = self.weights.checked_add(sample.weight).ok_or_else(overflow)?;
         self.counts = self.counts.checked_add(sample.count).ok_or_else(overflow)?;
@@ -160,19 +160,19 @@ impl Reader {
                 0 => "the file is empty",
                 _ => "the file is truncated: its end line is missing",
             };
-            return Err(self.refused(what.to_owned()));
+            return Err(self.error(what.to_owned()));
         }
         let samples = &mut self.profile.samples;
         samples.sort_unstable_by_key(|it| (it.metric, it.thread, it.stack));
         Ok(self.profile)
     }
 
-    fn refused(&self, what: String) -> Error {
+    fn error(&self, what: String) -> Error {
         Error::Stacks { line: self.lines + 1, what }
     }
 }
 
-fn once<T: Clone + Eq + Hash>(known: &mut HashSet<T>, value: &T, what: &str) -> LineResult {
+fn insert_once<T: Clone + Eq + Hash>(known: &mut HashSet<T>, value: &T, what: &str) -> LineResult {
     if known.insert(value.clone()) {
         return Ok(());
     }

@@ -58,13 +58,13 @@ fn random(generator: &mut fastrand::Rng) -> Profile {
     builder.finish(generator.u64(..))
 }
 
-fn written(profile: &Profile) -> Vec<u8> {
+fn bytes_of(profile: &Profile) -> Vec<u8> {
     let mut bytes = Vec::new();
     profile.write(&mut bytes).unwrap();
     bytes
 }
 
-fn refused(bytes: &[u8]) -> String {
+fn message_of(bytes: &[u8]) -> String {
     Profile::read(&mut &*bytes).unwrap_err().to_string()
 }
 
@@ -73,7 +73,7 @@ fn a_written_profile_is_read_back() {
     let mut generator = fastrand::Rng::with_seed(1);
     for _ in 0..300 {
         let profile = random(&mut generator);
-        assert_eq!(Profile::read(&mut &*written(&profile)).unwrap(), profile);
+        assert_eq!(Profile::read(&mut &*bytes_of(&profile)).unwrap(), profile);
     }
 }
 
@@ -81,9 +81,9 @@ fn a_written_profile_is_read_back() {
 fn a_file_truncated_anywhere_is_refused() {
     let mut generator = fastrand::Rng::with_seed(2);
     for _ in 0..2 {
-        let bytes = written(&random(&mut generator));
+        let bytes = bytes_of(&random(&mut generator));
         for length in 0..bytes.len() {
-            refused(&bytes[..length]);
+            message_of(&bytes[..length]);
         }
     }
 }
@@ -92,7 +92,7 @@ fn a_file_truncated_anywhere_is_refused() {
 fn no_bytes_make_reading_panic() {
     let mut generator = fastrand::Rng::with_seed(3);
     for _ in 0..3_000 {
-        let mut bytes = written(&random(&mut generator));
+        let mut bytes = bytes_of(&random(&mut generator));
         for _ in 0..generator.usize(1..4) {
             let place = generator.usize(0..bytes.len());
             match generator.u8(0..3) {
@@ -102,7 +102,7 @@ fn no_bytes_make_reading_panic() {
             }
         }
         if let Ok(profile) = Profile::read(&mut &*bytes) {
-            assert_eq!(Profile::read(&mut &*written(&profile)).unwrap(), profile);
+            assert_eq!(Profile::read(&mut &*bytes_of(&profile)).unwrap(), profile);
         }
     }
 }
@@ -134,7 +134,7 @@ fn errors_name_the_line() {
         ),
     ];
     for (text, expected) in cases {
-        let error = refused(text.replace("HEAD", head).as_bytes());
+        let error = message_of(text.replace("HEAD", head).as_bytes());
         assert!(error.contains(expected), "{text}: {error}");
     }
 }
@@ -152,5 +152,5 @@ fn a_file_from_before_inlined_functions_is_read() {
     let profile = Profile::read(&mut earlier.as_bytes()).unwrap();
     assert!(!profile.frames[0].inlined);
     // Frames that are not inlined are still written that way.
-    assert_eq!(written(&profile), earlier.as_bytes());
+    assert_eq!(bytes_of(&profile), earlier.as_bytes());
 }

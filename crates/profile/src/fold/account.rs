@@ -17,15 +17,15 @@ pub(super) struct MetricAccount {
 
 /// `None` if the metric was not requested.
 pub(super) fn of(profile: &Profile, metric: Metric) -> Option<MetricAccount> {
-    let accounts = profile.accounts().iter();
-    let accounts: Vec<&Account> = accounts.filter(|it| it.metric == metric).collect();
+    let accounts: Vec<&Account> =
+        profile.accounts().iter().filter(|it| it.metric == metric).collect();
     let could = |account: &&&Account| !matches!(account.how, Precision::NotAttributable(_));
     let split: Vec<&Account> = accounts.iter().filter(could).copied().collect();
     let total = accounts.iter().find_map(|it| it.total.clone());
     if let Some(first) = split.first() {
         return Some(MetricAccount {
-            collector: joined(split.iter().map(|it| it.collector.as_str()), " and "),
-            how: least_exact(&split).unwrap_or_else(|| first.how.clone()),
+            collector: join(split.iter().map(|it| it.collector.as_str()), " and "),
+            how: least_precise(&split).unwrap_or_else(|| first.how.clone()),
             lost: split.iter().map(|it| it.lost).sum(),
             total,
         });
@@ -41,23 +41,22 @@ pub(super) fn of(profile: &Profile, metric: Metric) -> Option<MetricAccount> {
     let why = if accounts.is_empty() {
         "its collector did not report how it was measured".to_owned()
     } else {
-        joined(reasons, "; ")
+        join(reasons, "; ")
     };
     Some(MetricAccount {
-        collector: joined(accounts.iter().map(|it| it.collector.as_str()), " and "),
+        collector: join(accounts.iter().map(|it| it.collector.as_str()), " and "),
         how: Precision::NotAttributable(why),
         lost: accounts.iter().map(|it| it.lost).sum(),
         total,
     })
 }
 
-fn least_exact(accounts: &[&Account]) -> Option<Precision> {
-    let sampled = accounts.iter().find(|it| it.how != Precision::Exact);
-    sampled.map(|account| account.how.clone())
+fn least_precise(accounts: &[&Account]) -> Option<Precision> {
+    accounts.iter().find(|it| it.how != Precision::Exact).map(|account| account.how.clone())
 }
 
 /// Joins distinct texts in order.
-fn joined<'a>(texts: impl Iterator<Item = &'a str>, between: &str) -> String {
+fn join<'a>(texts: impl Iterator<Item = &'a str>, between: &str) -> String {
     let mut once: Vec<&str> = Vec::new();
     for text in texts {
         if !once.contains(&text) {

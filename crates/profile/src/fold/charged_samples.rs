@@ -31,7 +31,7 @@ pub struct ChargedSample<'s> {
     pub class: ThreadClass,
     /// The module to which it is charged; `None` if no frame belongs to a module.
     pub module: Option<Module>,
-    charged: &'s ChargedProfile<'s>,
+    profile: &'s ChargedProfile<'s>,
     sample: &'s Sample,
 }
 
@@ -44,15 +44,15 @@ impl<'p> ChargedProfile<'p> {
     /// Every sample.
     pub fn samples(&self) -> impl Iterator<Item = ChargedSample<'_>> {
         self.profile.samples().iter().map(|sample| {
-            let charged = self.stacks.charged(sample);
+            let charge = self.stacks.charge_of(sample);
             ChargedSample {
                 metric: sample.metric,
                 weight: sample.weight,
                 count: sample.count,
                 thread: self.profile.thread(sample.thread),
-                class: charged.class,
-                module: charged.module,
-                charged: self,
+                class: charge.class,
+                module: charge.module,
+                profile: self,
                 sample,
             }
         })
@@ -63,7 +63,7 @@ impl<'s> ChargedSample<'s> {
     /// Its frames from the innermost outwards, each with its own module; `None` if the frame belongs to its
     /// caller.
     pub fn frames(&self) -> impl DoubleEndedIterator<Item = (&'s Frame, Option<Module>)> + use<'s> {
-        let charged = self.charged;
+        let charged = self.profile;
         let positions = charged.profile.stacks[self.sample.stack.0 as usize].iter();
         positions.map(move |position| {
             let frame = &charged.profile.frames[*position as usize];

@@ -19,7 +19,7 @@ pub(crate) struct Stacks<'a> {
 
 #[derive(Clone, Copy, Debug)]
 struct StackCharge {
-    placed: Option<ModuleMatch>,
+    module: Option<ModuleMatch>,
     /// The stack fits an idle pattern.
     waits: bool,
     /// The thread rules that the stack does not exclude.
@@ -28,7 +28,7 @@ struct StackCharge {
 
 /// The result for a sample.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Charged {
+pub(crate) struct SampleCharge {
     pub(crate) class: ThreadClass,
     pub(crate) module: Option<Module>,
     pub(crate) guess: bool,
@@ -36,14 +36,14 @@ pub(crate) struct Charged {
 
 impl Stacks<'_> {
     pub(crate) fn new<'a>(profile: &Profile, map: &'a Map, view: View) -> Stacks<'a> {
-        let frames: Vec<_> = profile.frames.iter().map(|it| map.place(it)).collect();
-        let marks: Vec<_> = profile.frames.iter().map(|it| map.marks(it)).collect();
+        let frames: Vec<_> = profile.frames.iter().map(|it| map.module_of(it)).collect();
+        let marks: Vec<_> = profile.frames.iter().map(|it| map.roles_of(it)).collect();
         let any = map.waits_of_any_caller();
         let frameless = map.frameless_rules();
         let charges = profile.stacks.iter().map(|positions| {
             let marked = || positions.iter().map(|it| marks[*it as usize]);
             StackCharge {
-                placed: charged(positions.iter().map(|it| frames[*it as usize]), view),
+                module: module_of(positions.iter().map(|it| frames[*it as usize]), view),
                 waits: waits(marked(), any),
                 threads: marked().fold(frameless, |all, it| all | it.threads),
             }
@@ -57,22 +57,22 @@ impl Stacks<'_> {
     }
 
     /// The module to which a sample is charged.
-    pub(crate) fn charged(&self, sample: &Sample) -> Charged {
+    pub(crate) fn charge_of(&self, sample: &Sample) -> SampleCharge {
         let stack_charge = self.stack_charge(sample.stack);
         let (class, own) = self.thread(sample);
         if stack_charge.waits && is_waiting(sample.metric) {
-            return Charged { class, module: Some(Module::WaitingForRequest), guess: false };
+            return SampleCharge { class, module: Some(Module::WaitingForRequest), guess: false };
         }
-        Charged {
+        SampleCharge {
             class,
-            module: stack_charge.placed.map(|placed| placed.module).or(own),
-            guess: stack_charge.placed.is_some_and(|placed| placed.guess),
+            module: stack_charge.module.map(|found| found.module).or(own),
+            guess: stack_charge.module.is_some_and(|found| found.guess),
         }
     }
 
     /// The module of each frame taken alone; `None` if it belongs to its caller.
     pub(crate) fn module(&self, frame: u32) -> Option<Module> {
-        self.frames[frame as usize].map(|placed| placed.module)
+        self.frames[frame as usize].map(|found| found.module)
     }
 
     fn thread(&self, sample: &Sample) -> (ThreadClass, Option<Module>) {
@@ -92,13 +92,13 @@ fn is_waiting(metric: Metric) -> bool {
 
 /// The first frame that belongs to a module, from the innermost outwards. In the view "on behalf of": the
 /// first whose module is not charged outwards, or if there is none, the first of all.
-fn charged(frames: impl Iterator<Item = Option<ModuleMatch>>, view: View) -> Option<ModuleMatch> {
+fn module_of(frames: impl Iterator<Item = Option<ModuleMatch>>, view: View) -> Option<ModuleMatch> {
     let mut first = None;
-    for placed in frames.flatten() {
-        if view == View::Innermost || !placed.outward {
-            return Some(placed);
+    for found in frames.flatten() {
+        if view == View::Innermost || !found.outward {
+            return Some(found);
         }
-        first = first.or(Some(placed));
+        first = first.or(Some(found));
     }
     first
 }

@@ -15,8 +15,8 @@ use syncline_instrument::Module;
 pub fn fold(profile: &Profile, map: &Map, view: View) -> Cost {
     let stacks = Stacks::new(profile, map, view);
     let metrics = Metric::ALL.into_iter().filter_map(|metric| {
-        let taken = account::of(profile, metric)?;
-        Some(cost(profile, metric, taken, &stacks))
+        let measurement = account::of(profile, metric)?;
+        Some(cost(profile, metric, measurement, &stacks))
     });
     let mut metrics: Vec<MetricCost> = metrics.collect();
     wall_clock::derive(&mut metrics);
@@ -32,17 +32,17 @@ pub fn fold(profile: &Profile, map: &Map, view: View) -> Cost {
 fn cost(
     profile: &Profile,
     metric: Metric,
-    taken: MetricAccount,
+    measurement: MetricAccount,
     stacks: &Stacks<'_>,
 ) -> MetricCost {
     let (mut sums, mut guessed, mut all) = (Sums::default(), 0, 0);
     for sample in profile.samples().iter().filter(|it| it.metric == metric) {
-        let charged = stacks.charged(sample);
+        let charged = stacks.charge_of(sample);
         sums.add(charged.class, charged.module, sample.weight, sample.count);
         guessed += if charged.guess { sample.weight } else { 0 };
         all += sample.weight;
     }
-    let charges = match taken.how {
+    let charges = match measurement.how {
         Precision::NotAttributable(_) => Vec::new(),
         Precision::Exact | Precision::Sampled(_) => sums.charges(),
     };
@@ -50,10 +50,10 @@ fn cost(
     assert!(charges.is_empty() || charged == all, "every sample is charged once");
     MetricCost {
         metric,
-        collector: taken.collector,
-        how: taken.how,
-        lost: taken.lost,
-        total: taken.total,
+        collector: measurement.collector,
+        how: measurement.how,
+        lost: measurement.lost,
+        total: measurement.total,
         guessed,
         charges,
     }
@@ -77,13 +77,9 @@ impl Sums {
     }
 
     pub(super) fn charges(self) -> Vec<Charge> {
-        let sums = self.0.into_iter();
-        let charges = sums.map(|((class, _, module), (weight, count))| Charge {
-            class,
-            module,
-            weight,
-            count,
-        });
-        charges.collect()
+        self.0
+            .into_iter()
+            .map(|((class, _, module), (weight, count))| Charge { class, module, weight, count })
+            .collect()
     }
 }

@@ -29,10 +29,15 @@ fn frame(text: &str) -> Frame {
     Frame { space, object, name, offset: 0, inlined: false }
 }
 
-type Charged = (ThreadClass, Option<Module>, bool);
+type SampleCharge = (ThreadClass, Option<Module>, bool);
 
 /// Charges a stack, given from the innermost frame outwards, by the product's map.
-fn charged(product: &str, thread: (&str, Option<&str>), metric: Metric, stack: &str) -> Charged {
+fn charge_of(
+    product: &str,
+    thread: (&str, Option<&str>),
+    metric: Metric,
+    stack: &str,
+) -> SampleCharge {
     let map = Map::built_in().into_iter().find(|map| map.is_for(product));
     let mut builder = ProfileBuilder::default();
     let thread =
@@ -52,9 +57,9 @@ fn charged(product: &str, thread: (&str, Option<&str>), metric: Metric, stack: &
     (charge.class, charge.module, cost_of_metric.guessed > 0)
 }
 
-fn check(product: &str, thread: (&str, Option<&str>), cases: &[(Metric, &str, Charged)]) {
+fn check(product: &str, thread: (&str, Option<&str>), cases: &[(Metric, &str, SampleCharge)]) {
     for (metric, stack, expected) in cases {
-        let charged = charged(product, thread, *metric, stack);
+        let charged = charge_of(product, thread, *metric, stack);
         assert_eq!(charged, *expected, "{product}: {stack}");
     }
 }
@@ -62,7 +67,7 @@ fn check(product: &str, thread: (&str, Option<&str>), cases: &[(Metric, &str, Ch
 use Metric::{CpuKernel, CpuUser, OffCpu, SyncCalls, VoluntarySwitches};
 use ThreadClass::{Background, Client, Connection, Runtime, Unknown};
 
-fn sure(class: ThreadClass, module: Module) -> Charged {
+fn sure(class: ThreadClass, module: Module) -> SampleCharge {
     (class, Some(module), false)
 }
 
@@ -307,12 +312,12 @@ fn embedded_in_a_jvm() {
             ),
         ];
         for (metric, stack, expected) in cases {
-            let charged = charged(product, ("worker 3", None), metric, &stack);
+            let charged = charge_of(product, ("worker 3", None), metric, &stack);
             assert_eq!(charged, expected, "{product}: {stack}");
         }
     }
     let writes = "java:org.h2.mvstore.Page$NonLeaf.writeUnsaved";
     let expected = sure(Background, Module::Access);
     let serializer = ("H2-serialization", None);
-    assert_eq!(charged("H2", serializer, CpuUser, writes), expected);
+    assert_eq!(charge_of("H2", serializer, CpuUser, writes), expected);
 }

@@ -222,8 +222,7 @@ fn charges_of_random_profiles_add_up_to_their_samples() {
         let stacks: Vec<Vec<&str>> = (0..20)
             .map(|_| {
                 let length = generator.usize(0..7);
-                let frames = (0..length).map(|_| words[generator.usize(0..words.len())]);
-                frames.collect()
+                (0..length).map(|_| words[generator.usize(0..words.len())]).collect()
             })
             .collect();
         let samples: Vec<_> = stacks
@@ -240,8 +239,8 @@ fn charges_of_random_profiles_add_up_to_their_samples() {
             for metric in cost.metrics.iter().filter(|it| it.collector == "test") {
                 let charged: u64 = metric.charges.iter().map(|charge| charge.weight).sum();
                 let counted: u64 = metric.charges.iter().map(|charge| charge.count).sum();
-                let sampled = samples.iter().filter(|it| it.0 == metric.metric);
-                let sampled: Vec<u64> = sampled.map(|it| it.3).collect();
+                let sampled: Vec<u64> =
+                    samples.iter().filter(|it| it.0 == metric.metric).map(|it| it.3).collect();
                 assert_eq!(charged, sampled.iter().sum::<u64>());
                 assert_eq!(counted, sampled.len() as u64);
                 assert!(

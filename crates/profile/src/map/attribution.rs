@@ -43,24 +43,25 @@ struct NamedFunction<'a> {
 
 impl Map {
     /// The module of a frame; `None` if it belongs to its caller.
-    pub(crate) fn place(&self, frame: &Frame) -> Option<ModuleMatch> {
+    pub(crate) fn module_of(&self, frame: &Frame) -> Option<ModuleMatch> {
         match (&frame.space, &frame.name) {
-            (Space::Tag, Name::Function(word)) => by_word(word),
+            (Space::Tag, Name::Function(word)) => match_of_tag(word),
             (Space::Kernel | Space::Tag, _) => None,
             (_, Name::Between { before, after }) => {
                 let point = |name: &Option<String>| {
                     let name = name.as_deref();
                     name.map(|name| self.neighbour(frame, name))
                 };
-                self.between(point(before), point(after)).or_else(|| sure(self.nameless(frame)))
+                self.module_between(point(before), point(after))
+                    .or_else(|| certain_match(self.rule_without_name(frame)))
             }
-            (_, Name::Function(name)) => sure(self.point(frame, name).rule),
-            (_, Name::Unknown) => sure(self.nameless(frame)),
+            (_, Name::Function(name)) => certain_match(self.named_function(frame, name).rule),
+            (_, Name::Unknown) => certain_match(self.rule_without_name(frame)),
         }
     }
 
     /// The roles of a frame on its stack.
-    pub(crate) fn marks(&self, frame: &Frame) -> FrameRoles {
+    pub(crate) fn roles_of(&self, frame: &Frame) -> FrameRoles {
         let Name::Function(name) = &frame.name else {
             return FrameRoles::default();
         };
@@ -98,7 +99,7 @@ impl Map {
         &self.warnings
     }
 
-    fn point(&self, frame: &Frame, name: &str) -> NamedFunction<'_> {
+    fn named_function(&self, frame: &Frame, name: &str) -> NamedFunction<'_> {
         let (whole, bare) = names(frame, name);
         let is_java = frame.space == Space::Java;
         let described = !is_java && self.table.covers(&frame.object);
@@ -124,11 +125,11 @@ impl Map {
                 }),
                 file: Some(file),
             },
-            _ => self.point(frame, name),
+            _ => self.named_function(frame, name),
         }
     }
 
-    fn nameless(&self, frame: &Frame) -> Option<&Rule> {
+    fn rule_without_name(&self, frame: &Frame) -> Option<&Rule> {
         self.rule(FrameInfo {
             is_java: frame.space == Space::Java,
             object: &frame.object,
@@ -137,13 +138,13 @@ impl Map {
         })
     }
 
-    fn between(
+    fn module_between(
         &self,
         before: Option<NamedFunction<'_>>,
         after: Option<NamedFunction<'_>>,
     ) -> Option<ModuleMatch> {
         let guess = match (before, after) {
-            (Some(before), Some(after)) => !self.agree(before, after),
+            (Some(before), Some(after)) => !self.is_same_module_and_folder(before, after),
             _ => true,
         };
         let rule_of = |point: Option<NamedFunction<'_>>| {
@@ -158,18 +159,22 @@ impl Map {
         Some(ModuleMatch { module, outward, guess })
     }
 
-    fn agree(&self, before: NamedFunction<'_>, after: NamedFunction<'_>) -> bool {
+    fn is_same_module_and_folder(
+        &self,
+        before: NamedFunction<'_>,
+        after: NamedFunction<'_>,
+    ) -> bool {
         let module = |point: NamedFunction<'_>| point.rule.map(|rule| rule.module);
         let folder = |point: NamedFunction<'_>| point.file.map(|file| self.table.folder(file));
         module(before) == module(after) && folder(before) == folder(after)
     }
 }
 
-fn sure(rule: Option<&Rule>) -> Option<ModuleMatch> {
+fn certain_match(rule: Option<&Rule>) -> Option<ModuleMatch> {
     rule.map(|rule| ModuleMatch { module: rule.module, outward: rule.outward, guess: false })
 }
 
-fn by_word(word: &str) -> Option<ModuleMatch> {
+fn match_of_tag(word: &str) -> Option<ModuleMatch> {
     let module = Module::ALL.into_iter().find(|it| it.name() == word)?;
     Some(ModuleMatch { module, outward: false, guess: false })
 }

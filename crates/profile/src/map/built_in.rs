@@ -41,16 +41,17 @@ pub(super) fn tables() -> Vec<&'static str> {
 impl Map {
     /// All built-in maps.
     pub fn built_in() -> Vec<Map> {
-        let maps = MAPS.iter().map(|(file, text)| Map::parse(text, file));
-        let maps = maps.map(|map| map.expect("a test reads every map that comes with the program"));
-        maps.collect()
+        MAPS.iter()
+            .map(|(file, text)| {
+                Map::parse(text, file).expect("a test reads every map that comes with the program")
+            })
+            .collect()
     }
 
     /// The map of a product by the name and version that the product reports. It warns if it was made for
     /// other versions; `None` if there is no map of the product.
     pub fn for_product(product: &str, version: &str) -> Option<Map> {
-        let mut maps = Map::built_in().into_iter();
-        let map = maps.find(|map| map.is_for(product))?;
+        let map = Map::built_in().into_iter().find(|map| map.is_for(product))?;
         Some(map.used_for(product, version))
     }
 }

@@ -15,6 +15,7 @@
 //! | `pattern` | patterns of names and of source files |
 //! | `rule` | a map in memory |
 //! | `version` | versions and ranges of versions |
+//! | `tests` | maps that are refused, and the built-in maps as a whole |
 
 mod attribution;
 mod built_in;

@@ -165,8 +165,7 @@ fn thread(section: &ThreadSection) -> Parsed<ThreadRule> {
         ("client", ThreadClass::Client),
     ];
     let word = section.class.as_ref();
-    let class = classes.iter().find(|(name, _)| name == word);
-    let class = class.ok_or_else(|| {
+    let class = classes.iter().find(|(name, _)| name == word).ok_or_else(|| {
         let what = format!(
             "\"{word}\" is not a class of threads; the classes are connection, background, runtime and client"
         );
@@ -184,8 +183,7 @@ fn thread(section: &ThreadSection) -> Parsed<ThreadRule> {
 
 fn module(name: &Spanned<String>, key: &str) -> Parsed<Module> {
     let mut modules = Module::ALL.into_iter();
-    let named = modules.find(|module| module.name() == name.as_ref());
-    named.ok_or_else(|| {
+    modules.find(|module| module.name() == name.as_ref()).ok_or_else(|| {
         let known = Module::ALL.map(Module::name).join(", ");
         let what = format!("\"{}\" is not a module; the modules are {known}", name.as_ref());
         mistake(name, key, &what)
@@ -197,8 +195,8 @@ fn optional(texts: Option<&Spanned<Texts>>, key: &str) -> Parsed<Option<Patterns
 }
 
 fn patterns(texts: &Spanned<Texts>, key: &str) -> Parsed<Patterns> {
-    let patterns = Patterns::new(texts.as_ref().0.iter().map(String::as_str));
-    patterns.map_err(|what| mistake(texts, key, &what))
+    Patterns::new(texts.as_ref().0.iter().map(String::as_str))
+        .map_err(|what| mistake(texts, key, &what))
 }
 
 fn mistake<T>(place: &Spanned<T>, key: &str, what: &str) -> Mistake {

@@ -33,8 +33,7 @@ impl Patterns {
 
     /// True if one of them matches the path of a source file.
     pub(super) fn fit_file(&self, path: &str) -> bool {
-        let mut patterns = self.0.iter();
-        patterns.any(|pattern| pattern.matches_with(path, OF_FILES))
+        self.0.iter().any(|pattern| pattern.matches_with(path, OF_FILES))
     }
 
     /// The first pattern that matches none of these source files.
@@ -42,8 +41,7 @@ impl Patterns {
         &self,
         paths: &(impl Iterator<Item = &'a str> + Clone),
     ) -> Option<&str> {
-        let mut patterns = self.0.iter();
-        let idle = patterns.find(|pattern| {
+        let idle = self.0.iter().find(|pattern| {
             let mut paths = paths.clone();
             !paths.any(|path| pattern.matches_with(path, OF_FILES))
         });

@@ -89,12 +89,12 @@ impl Map {
     /// for other versions.
     #[must_use]
     pub fn used_for(mut self, product: &str, version: &str) -> Map {
-        self.warnings = self.misfit(product, version).into_iter().collect();
+        self.warnings = self.mismatch(product, version).into_iter().collect();
         self
     }
 
     /// The reason why the map may not fit a product.
-    fn misfit(&self, product: &str, version: &str) -> Option<String> {
+    fn mismatch(&self, product: &str, version: &str) -> Option<String> {
         let own = &self.product;
         if !self.is_for(product) {
             return Some(format!(
@@ -102,7 +102,7 @@ impl Map {
             ));
         }
         match Version::found_in(version) {
-            Some(version) if self.versions.holds(&version) => None,
+            Some(version) if self.versions.contains(&version) => None,
             Some(_) => Some(format!(
                 "the map of {own} was not made for version {version}; the shares of modules may be wrong"
             )),
@@ -167,8 +167,7 @@ impl ThreadRule {
 
 /// A bit for each `true`.
 pub(super) fn bits(each: impl Iterator<Item = bool>) -> u64 {
-    let bits = each.enumerate().map(|(index, is)| u64::from(is) << index);
-    bits.fold(0, |all, bit| all | bit)
+    each.enumerate().map(|(index, is)| u64::from(is) << index).fold(0, |all, bit| all | bit)
 }
 
 /// True if the class is the given one, is nested in it, or is in the given package or one below.

@@ -6,7 +6,7 @@ use super::pattern::Patterns;
 use super::rule::{FrameInfo, Map};
 use toml::Spanned;
 
-fn refused(text: &str) -> String {
+fn message_of(text: &str) -> String {
     Map::parse(text, "my-store.toml").unwrap_err().to_string()
 }
 
@@ -92,7 +92,7 @@ fn errors_name_the_line_and_the_key() {
         ("product = \"S", "my-store.toml, line 1: "),
     ];
     for (text, expected) in cases {
-        let error = refused(text);
+        let error = message_of(text);
         assert!(error.starts_with(expected), "{text}: {error}");
         assert!(!error.contains('\n'), "{error}");
     }

@@ -55,7 +55,7 @@ impl Range {
         self.0.is_empty()
     }
 
-    pub(super) fn holds(&self, version: &Version) -> bool {
+    pub(super) fn contains(&self, version: &Version) -> bool {
         self.0.iter().all(|(bound, limit)| {
             let order = version.compare(limit);
             match bound {
@@ -89,20 +89,20 @@ fn bound(part: &str) -> Option<(Bound, Version)> {
 mod tests {
     use super::{Range, Version};
 
-    fn holds(range: &str, version: &str) -> bool {
+    fn contains(range: &str, version: &str) -> bool {
         let version = Version::found_in(version).unwrap();
-        Range::parse(range).unwrap().holds(&version)
+        Range::parse(range).unwrap().contains(&version)
     }
 
     #[test]
     fn a_range_holds_versions_within_its_bounds() {
-        assert!(holds(">=12, <19", "PostgreSQL 15.18 (Debian 15.18-0+deb12u1)"));
-        assert!(holds(">=12, <19", "12"));
-        assert!(!holds(">=12, <19", "19.0"));
-        assert!(holds(">=10,<12", "10.11.19-MariaDB"));
-        assert!(holds("<=3.45.1", "3.45.1"));
-        assert!(!holds(">3.45", "3.45.0"));
-        assert!(holds("=7.8", "7.8.0"));
+        assert!(contains(">=12, <19", "PostgreSQL 15.18 (Debian 15.18-0+deb12u1)"));
+        assert!(contains(">=12, <19", "12"));
+        assert!(!contains(">=12, <19", "19.0"));
+        assert!(contains(">=10,<12", "10.11.19-MariaDB"));
+        assert!(contains("<=3.45.1", "3.45.1"));
+        assert!(!contains(">3.45", "3.45.0"));
+        assert!(contains("=7.8", "7.8.0"));
     }
 
     #[test]

@@ -4,8 +4,10 @@ use super::cpu_usage::CpuUsage;
 use syncline_instrument::Nanos;
 use syncline_profile::{Account, Metric, Precision, ProfileBuilder, Thread, Total};
 
-/// The metrics of a JVM besides processor time.
-pub(super) const OWN: [Metric; 7] = [
+/// The metrics of a JVM: processor time and [`OWN`].
+pub(super) const ALL: [Metric; 9] = [
+    Metric::CpuUser,
+    Metric::CpuKernel,
     Metric::Wall,
     Metric::AllocatedBytes,
     Metric::AllocatedObjects,
@@ -14,6 +16,9 @@ pub(super) const OWN: [Metric; 7] = [
     Metric::Sleeps,
     Metric::GarbageCollection,
 ];
+
+/// The metrics of a JVM besides processor time.
+pub(super) const OWN: &[Metric] = ALL.split_at(2).1;
 
 /// The processor time of a process in the window.
 #[derive(Clone, Debug, Default)]
@@ -66,6 +71,23 @@ impl JvmCpuTime {
         }
         measured(metric, collector, Precision::Exact)
     }
+
+    /// Hands over the accounts of a collector, and that of garbage collection.
+    pub(super) fn hand_over(&self, accounts: Vec<Account>, profile: &mut ProfileBuilder) {
+        let collection = self.collection(profile);
+        for account in accounts.into_iter().chain([collection]) {
+            profile.account(account);
+        }
+    }
+
+    /// The accounts of a collector that failed in the window, with the totals of processor time.
+    pub(super) fn failed(&self, metrics: &[Metric], collector: &str, why: &str) -> Vec<Account> {
+        let mut accounts = all_missing(metrics, collector, why);
+        for account in &mut accounts {
+            account.total = self.total(account.metric);
+        }
+        accounts
+    }
 }
 
 /// The account of a measured metric.
@@ -76,6 +98,11 @@ pub(super) fn measured(metric: Metric, collector: &str, how: Precision) -> Accou
 /// The account of a metric that could not be measured, with the reason.
 pub(super) fn missing(metric: Metric, collector: &str, why: &str) -> Account {
     measured(metric, collector, Precision::NotAttributable(why.to_owned()))
+}
+
+/// The accounts of metrics that could not be measured, for one reason.
+pub(super) fn all_missing(metrics: &[Metric], collector: &str, why: &str) -> Vec<Account> {
+    metrics.iter().map(|metric| missing(*metric, collector, why)).collect()
 }
 
 #[cfg(test)]

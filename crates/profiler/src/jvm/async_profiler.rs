@@ -1,8 +1,8 @@
 //! The collector by async-profiler, which runs inside the JVM.
 
-use super::accounts::{JvmCpuTime, OWN, measured, missing};
+use super::accounts::{ALL, JvmCpuTime, OWN, all_missing, measured, missing};
 use super::attach_socket::AttachSocket;
-use super::jfr::{Chunk, chunks};
+use super::jfr::{Chunk, checked_chunks};
 use super::jfr_frames::Writer;
 use super::profile_filler::ProfileFiller;
 use super::profiler_library::{self, Shared};
@@ -71,7 +71,7 @@ impl AsyncProfiler {
         }
         match AsyncProfiler::load(subject.pid(), options) {
             Ok(sampler) => Ok(Box::new(sampler)),
-            Err(why) => Err(OWN.map(|metric| missing(metric, NAME, &why)).to_vec()),
+            Err(why) => Err(all_missing(OWN, NAME, &why)),
         }
     }
 
@@ -133,13 +133,8 @@ impl AsyncProfiler {
 
     /// Puts the recording into the profile.
     fn fill(&self, profile: &mut ProfileBuilder) -> Result<SampleCounts, String> {
-        let path = self.shared.outside(RECORDING);
-        let bytes = fs::read(&path)
-            .map_err(|error| format!("{} cannot be read: {error}", path.display()))?;
-        let chunks = chunks(&bytes)?;
-        for chunk in &chunks {
-            chunk.check(&EVENTS)?;
-        }
+        let bytes = self.shared.read(RECORDING)?;
+        let chunks = checked_chunks(&bytes, &EVENTS)?;
         let mut standing = SyscallDetector::of(self.machine.pid()).ok();
         let samples = count_samples(&chunks, standing.is_some())?;
         let each = self
@@ -269,17 +264,6 @@ fn waits(fill: &mut ProfileFiller<'_, '_>) -> Result<(), String> {
 
 impl Collector for AsyncProfiler {
     fn takes(&self) -> &[Metric] {
-        const ALL: [Metric; 9] = [
-            Metric::CpuUser,
-            Metric::CpuKernel,
-            Metric::Wall,
-            Metric::AllocatedBytes,
-            Metric::AllocatedObjects,
-            Metric::Contentions,
-            Metric::ContentionWait,
-            Metric::Sleeps,
-            Metric::GarbageCollection,
-        ];
         &ALL
     }
 
@@ -295,26 +279,14 @@ impl Collector for AsyncProfiler {
     }
 
     fn hand_over(self: Box<Self>, profile: &mut ProfileBuilder) {
-        let accounts = match self.fill(profile) {
-            Ok(samples) => {
-                let collection = self.cpu_time.collection(profile);
-                let mut accounts = self.accounts(&samples);
-                accounts.push(collection);
-                accounts
-            }
-            Err(why) => self.failed(&why),
-        };
-        for account in accounts {
-            profile.account(account);
+        match self.fill(profile) {
+            Ok(samples) => self.cpu_time.hand_over(self.accounts(&samples), profile),
+            Err(why) => self.failed(&why).into_iter().for_each(|account| profile.account(account)),
         }
     }
 
     fn failed(&self, why: &str) -> Vec<Account> {
-        let missing = |metric: &Metric| Account {
-            total: self.cpu_time.total(*metric),
-            ..missing(*metric, NAME, why)
-        };
-        self.takes().iter().map(missing).collect()
+        self.cpu_time.failed(self.takes(), NAME, why)
     }
 }
 

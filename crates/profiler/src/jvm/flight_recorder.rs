@@ -7,17 +7,16 @@
 //! It records from when it is opened: starting takes long, the longer the busier the machine is, and its
 //! first allocation samples cover time before. Only events whose time is in the window count.
 
-use super::accounts::{JvmCpuTime, OWN, measured, missing};
+use super::accounts::{ALL, JvmCpuTime, OWN, all_missing, measured, missing};
 use super::allocation::{ThreadAllocations, Window};
 use super::attach_socket::AttachSocket;
-use super::jfr::{Chunk, Event, chunks};
+use super::jfr::{Chunk, Event, checked_chunks};
 use super::jfr_frames::Writer;
 use super::profile_filler::{ProfileFiller, Weights};
 use super::profiler_library::Shared;
 use crate::collector::{Collector, OpenResult};
 use crate::profiler::ProfilerOptions;
 use crate::subject::{Runtime, Subject};
-use std::fs;
 use std::time::{SystemTime, UNIX_EPOCH};
 use syncline_instrument::Nanos;
 use syncline_profile::{Account, Metric, Precision, ProfileBuilder};
@@ -78,7 +77,7 @@ impl FlightRecorder {
         let cpu = !subject.covered.has(Metric::CpuUser);
         match FlightRecorder::attach(subject.pid(), cpu) {
             Ok(flight) => Ok(Box::new(flight)),
-            Err(why) => Err(OWN.map(|metric| missing(metric, NAME, &why)).to_vec()),
+            Err(why) => Err(all_missing(OWN, NAME, &why)),
         }
     }
 
@@ -130,13 +129,8 @@ impl FlightRecorder {
     }
 
     fn fill(&self, profile: &mut ProfileBuilder) -> Result<RecordingContents, String> {
-        let path = self.shared.outside(RECORDING);
-        let bytes = fs::read(&path)
-            .map_err(|error| format!("{} cannot be read: {error}", path.display()))?;
-        let chunks = chunks(&bytes)?;
-        for chunk in &chunks {
-            chunk.check(&EVENTS)?;
-        }
+        let bytes = self.shared.read(RECORDING)?;
+        let chunks = checked_chunks(&bytes, &EVENTS)?;
         let knows = |name| chunks.iter().any(|chunk: &Chunk<'_>| chunk.knows(name));
         let mut known = RecordingContents {
             samples: 0,
@@ -238,18 +232,7 @@ fn is_lock(event: &Event<'_>) -> bool {
 
 impl Collector for FlightRecorder {
     fn takes(&self) -> &[Metric] {
-        const CPU_TOO: [Metric; 9] = [
-            Metric::CpuUser,
-            Metric::CpuKernel,
-            Metric::Wall,
-            Metric::AllocatedBytes,
-            Metric::AllocatedObjects,
-            Metric::Contentions,
-            Metric::ContentionWait,
-            Metric::Sleeps,
-            Metric::GarbageCollection,
-        ];
-        if self.cpu { &CPU_TOO } else { &OWN }
+        if self.cpu { &ALL } else { OWN }
     }
 
     fn start(&mut self) -> Result<(), String> {
@@ -265,26 +248,14 @@ impl Collector for FlightRecorder {
     }
 
     fn hand_over(self: Box<Self>, profile: &mut ProfileBuilder) {
-        let accounts = match self.fill(profile) {
-            Ok(known) => {
-                let collection = self.cpu_time.collection(profile);
-                let mut accounts = self.accounts(&known);
-                accounts.push(collection);
-                accounts
-            }
-            Err(why) => self.failed(&why),
-        };
-        for account in accounts {
-            profile.account(account);
+        match self.fill(profile) {
+            Ok(known) => self.cpu_time.hand_over(self.accounts(&known), profile),
+            Err(why) => self.failed(&why).into_iter().for_each(|account| profile.account(account)),
         }
     }
 
     fn failed(&self, why: &str) -> Vec<Account> {
-        let missing = |metric: &Metric| Account {
-            total: self.cpu_time.total(*metric),
-            ..missing(*metric, NAME, why)
-        };
-        self.takes().iter().map(missing).collect()
+        self.cpu_time.failed(self.takes(), NAME, why)
     }
 }
 

@@ -89,6 +89,12 @@ impl Shared {
         self.outside.join(name)
     }
 
+    /// Reads a file that the JVM wrote.
+    pub(super) fn read(&self, name: &str) -> Result<Vec<u8>, String> {
+        let path = self.outside(name);
+        fs::read(&path).map_err(|error| format!("{} cannot be read: {error}", path.display()))
+    }
+
     /// Copies the library to a path from which the JVM can load it.
     pub(super) fn copy_library(&self, library: &Path) -> Result<PathBuf, String> {
         let copy = self.outside(LIBRARY);

@@ -24,7 +24,7 @@ pub(super) fn compare_probes(
         Sample {
             repetitions: line.line_1.into_iter().collect(),
             windows: Some(line.before.clone()),
-            disturbed: 0.0,
+            disturbance: 0.0,
         }
     };
     let line_max = |probe: &ProbeRecord| {
@@ -37,7 +37,7 @@ pub(super) fn compare_probes(
         Sample {
             repetitions: line.line_max.into_iter().collect(),
             windows: Some(windows.unwrap_or(&[]).to_vec()),
-            disturbed: 0.0,
+            disturbance: 0.0,
         }
     };
     let by = Basis::ProbeWindows;
@@ -57,7 +57,7 @@ pub(super) fn compare_probes(
             return Err(Error::NothingToCompare { id: probe.identity.id.clone(), why });
         }
     }
-    let kept = [first, second].map(keeps);
+    let kept = [first, second].map(keeps_acknowledged_writes);
     let words = [first, second].map(durability);
     if kept[0] != kept[1] {
         // Syncs that keep their data and syncs that do not are not two speeds of the same work.
@@ -86,7 +86,7 @@ pub(super) fn compare_probes(
 }
 
 /// False if the probe's verdict is that its disk loses acknowledged writes.
-fn keeps(probe: &ProbeRecord) -> bool {
+fn keeps_acknowledged_writes(probe: &ProbeRecord) -> bool {
     !probe.verdict().is_some_and(|verdict| LOSES.contains(&verdict.word.as_str()))
 }
 

@@ -164,7 +164,7 @@ fn run_rows(first: &RunRecord, second: &RunRecord, by: Basis, open: bool) -> Vec
             let sample = |run: &RunRecord| Sample {
                 repetitions: run.end.repetitions.iter().filter_map(of_repetition).collect(),
                 windows: of_interval.and_then(|of| windows(&run.intervals, of)),
-                disturbed: disturbed(&run.head.machine),
+                disturbance: disturbance(&run.head.machine),
             };
             row(name, unit, by, &sample(first), &sample(second))
         },
@@ -185,11 +185,11 @@ const COSTS: [(&str, OfCommit); 2] = [
 ];
 
 /// The part of the processors that others used; zero below the load at which a run warns of it.
-fn disturbed(machine: &Machine) -> f64 {
-    let foreign = machine.foreign_cpus.filter(|cpus| *cpus >= 0.2);
+fn disturbance(machine: &Machine) -> f64 {
+    let others = machine.foreign_cpus.filter(|cpus| *cpus >= 0.2);
     let cores = machine.cores.unwrap_or(1).max(1) as f64;
     let steal = machine.steal.filter(|share| *share >= 0.01);
-    (foreign.unwrap_or(0.0) / cores + steal.unwrap_or(0.0)).clamp(0.0, 1.0)
+    (others.unwrap_or(0.0) / cores + steal.unwrap_or(0.0)).clamp(0.0, 1.0)
 }
 
 /// A window may be this much shorter than a second and still count as one.
@@ -225,7 +225,7 @@ fn windows(intervals: &[Interval], of: OfInterval) -> Option<Vec<f64>> {
 fn basis(repetitions: [usize; 2], by: Basis, runs: [&RunRecord; 2]) -> String {
     let percent = |part: f64| format!("{:.0} %", part * 100.0);
     if by == Basis::Windows {
-        let others = runs.map(|run| disturbed(&run.head.machine));
+        let others = runs.map(|run| disturbance(&run.head.machine));
         let others = others[0].max(others[1]);
         let effect = percent(LEAST_EFFECT_OF_ONE + others);
         let busy = if others > 0.0 {

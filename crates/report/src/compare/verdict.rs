@@ -46,7 +46,7 @@ pub(super) struct Sample {
     /// Its value in each window of about a second, in order; `None` if the record has no windows of it.
     pub windows: Option<Vec<f64>>,
     /// The part of the processors that others used meanwhile.
-    pub disturbed: f64,
+    pub disturbance: f64,
 }
 
 impl Sample {
@@ -113,7 +113,7 @@ pub(super) fn least_effect(by: Basis, first: &Sample, second: &Sample) -> Option
     match by {
         Basis::Repetitions => Some(LEAST_EFFECT),
         Basis::Windows => {
-            windows.map(|_| LEAST_EFFECT_OF_ONE + first.disturbed.max(second.disturbed))
+            windows.map(|_| LEAST_EFFECT_OF_ONE + first.disturbance.max(second.disturbance))
         }
         Basis::ProbeWindows => windows.map(|(first, second)| {
             if first.len().min(second.len()) < WINDOWS_LEAST {
@@ -247,7 +247,7 @@ mod tests {
 
     fn single(windows: Vec<f64>) -> Sample {
         let mean = windows.iter().sum::<f64>() / windows.len() as f64;
-        Sample { repetitions: vec![mean], windows: Some(windows), disturbed: 0.0 }
+        Sample { repetitions: vec![mean], windows: Some(windows), disturbance: 0.0 }
     }
 
     /// D4 and the A/A table: a thousand pairs of equal runs, and a thousand pairs whose second run is 10 %
@@ -305,8 +305,8 @@ mod tests {
     /// D4: others that use a part of the processors slow a run by that part.
     #[test]
     fn processor_time_of_others_is_not_a_difference_between_runs() {
-        let verdict_with = |disturbed: f64| {
-            let of = |rate: f64| Sample { disturbed, ..single(vec![rate; 30]) };
+        let verdict_with = |disturbance: f64| {
+            let of = |rate: f64| Sample { disturbance, ..single(vec![rate; 30]) };
             let (one, other) = (of(100.0), of(85.0));
             verdict(Unit::PerSecond, Basis::Windows, &one, &other)
         };

@@ -38,7 +38,7 @@ pub(crate) fn title(heading: Heading) -> &'static str {
 }
 
 /// A cell: times in microseconds, shares in percent, "-" if there is no figure.
-pub(crate) fn shown(figure: &Figure) -> String {
+pub(crate) fn cell_text(figure: &Figure) -> String {
     let percent = |share: f64| units::percent(share).replace(" %", "");
     match figure {
         Figure::Time(ns) => units::figure(ns / 1e3),
@@ -53,7 +53,7 @@ pub(crate) fn shown(figure: &Figure) -> String {
 }
 
 /// The module to which a stack of several modules is charged.
-pub(crate) fn charged_in_words(view: View) -> &'static str {
+pub(crate) fn charging_in_words(view: View) -> &'static str {
     match view {
         View::Innermost => "to the module that spent it (self time)",
         View::OnBehalfOf => "to the calling module",

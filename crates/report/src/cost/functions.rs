@@ -57,7 +57,7 @@ pub(crate) struct Functions {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum ThreadFilter {
     Classes(Vec<&'static str>),
-    Named(glob::Pattern),
+    NamePattern(glob::Pattern),
 }
 
 impl ThreadFilter {
@@ -69,7 +69,7 @@ impl ThreadFilter {
             CostThreads::Class(word) => {
                 match CLASSES.iter().find(|class| *class == word) {
                     Some(class) => ThreadFilter::Classes(vec![class]),
-                    None => ThreadFilter::Named(glob::Pattern::new(word).map_err(|why| {
+                    None => ThreadFilter::NamePattern(glob::Pattern::new(word).map_err(|why| {
                         Error::Pattern { text: word.clone(), why: why.to_string() }
                     })?),
                 }
@@ -87,10 +87,10 @@ impl ThreadFilter {
         })
     }
 
-    pub(crate) fn holds(&self, sample: &ChargedSample<'_>) -> bool {
+    pub(crate) fn contains(&self, sample: &ChargedSample<'_>) -> bool {
         match self {
             ThreadFilter::Classes(classes) => classes.contains(&class_word(sample.class)),
-            ThreadFilter::Named(pattern) => {
+            ThreadFilter::NamePattern(pattern) => {
                 let title = sample.thread.title.as_deref();
                 pattern.matches(&sample.thread.name)
                     || title.is_some_and(|title| pattern.matches(title))
@@ -112,12 +112,12 @@ pub(crate) fn functions(
     let mut rows: BTreeMap<(String, String, Option<Module>), FunctionRow> = BTreeMap::new();
     let mut all = 0;
     for sample in profile.samples() {
-        if !metrics.contains(&sample.metric) || !filter.holds(&sample) {
+        if !metrics.contains(&sample.metric) || !filter.contains(&sample) {
             continue;
         }
         all += sample.weight;
-        let own = own_frame(&sample, by).map(named);
-        let own = own.unwrap_or_else(|| ("nothing known".to_owned(), String::new()));
+        let own = own_frame(&sample, by)
+            .map_or_else(|| ("nothing known".to_owned(), String::new()), function_and_object);
         let row = entry(&mut rows, own.clone(), sample.module);
         match sample.metric {
             Metric::CpuKernel => row.own.1 += sample.weight,
@@ -126,10 +126,11 @@ pub(crate) fn functions(
         row.count += sample.count;
         row.with_callees += sample.weight;
         if by == FunctionsBy::Cpu {
-            let callers = sample.frames().filter(|(frame, _)| frame.space != Space::Kernel);
-            let callers: BTreeSet<(String, String, Option<Module>)> = callers
+            let callers: BTreeSet<(String, String, Option<Module>)> = sample
+                .frames()
+                .filter(|(frame, _)| frame.space != Space::Kernel)
                 .map(|(frame, module)| {
-                    let (function, object) = named(frame);
+                    let (function, object) = function_and_object(frame);
                     (function, object, module)
                 })
                 .filter(|(function, object, _)| (function, object) != (&own.0, &own.1))
@@ -178,16 +179,17 @@ fn metrics(profile: &Profile, charged: &ChargedProfile<'_>, by: FunctionsBy) -> 
         accounts.any(|account| account.metric == *metric && split(&account.how))
             || samples.any(|sample| sample.metric == *metric)
     };
-    let chosen = choices.iter().find(any).into_iter();
-    let chosen = chosen.flat_map(|metrics| metrics.iter().copied());
-    chosen.filter(was_split).collect()
+    choices
+        .iter()
+        .find(any)
+        .into_iter()
+        .flat_map(|metrics| metrics.iter().copied())
+        .filter(was_split)
+        .collect()
 }
 
 fn own_frame<'s>(sample: &ChargedSample<'s>, by: FunctionsBy) -> Option<&'s Frame> {
-    let outside = || {
-        let mut frames = sample.frames();
-        frames.find(|(frame, _)| frame.space != Space::Kernel)
-    };
+    let outside = || sample.frames().find(|(frame, _)| frame.space != Space::Kernel);
     let of_the_store = || sample.frames().find(|(_, module)| module.is_some());
     let found = match by {
         FunctionsBy::Cpu => outside(),
@@ -198,10 +200,10 @@ fn own_frame<'s>(sample: &ChargedSample<'s>, by: FunctionsBy) -> Option<&'s Fram
 }
 
 /// The text for a frame's function and object.
-pub(crate) fn named(frame: &Frame) -> (String, String) {
+pub(crate) fn function_and_object(frame: &Frame) -> (String, String) {
     let function = match &frame.name {
         Name::Function(name) => name.clone(),
-        Name::Between { before, after } => between(before.as_deref(), after.as_deref()),
+        Name::Between { before, after } => between_neighbours(before.as_deref(), after.as_deref()),
         Name::Unknown if frame.offset > 0 => format!("at {:#x}", frame.offset),
         Name::Unknown => "no name".to_owned(),
     };
@@ -210,7 +212,7 @@ pub(crate) fn named(frame: &Frame) -> (String, String) {
 
 /// The text for a function without a name, from its neighbours. A symbol may be the path of a source file
 /// instead of a function's name: what follows it is a part of that file.
-fn between(before: Option<&str>, after: Option<&str>) -> String {
+fn between_neighbours(before: Option<&str>, after: Option<&str>) -> String {
     if let Some(file) = before.and_then(source_file) {
         return format!("in {file}, no name");
     }
@@ -231,15 +233,15 @@ fn source_file(name: &str) -> Option<&str> {
 
 #[cfg(test)]
 mod tests {
-    use super::between;
+    use super::between_neighbours;
 
     #[test]
     fn the_path_of_a_source_file_is_not_the_name_of_a_function() {
         let path = Some("./build/../src/backend/access/transam/xlog.c");
-        assert_eq!(between(path, Some("XLogFlush")), "in xlog.c, no name");
-        assert_eq!(between(path, path), "in xlog.c, no name");
-        assert_eq!(between(Some("XLogFlush"), path), "between XLogFlush and xlog.c");
-        let plain = between(Some("operator/(int)"), None);
+        assert_eq!(between_neighbours(path, Some("XLogFlush")), "in xlog.c, no name");
+        assert_eq!(between_neighbours(path, path), "in xlog.c, no name");
+        assert_eq!(between_neighbours(Some("XLogFlush"), path), "between XLogFlush and xlog.c");
+        let plain = between_neighbours(Some("operator/(int)"), None);
         assert_eq!(plain, "between operator/(int) and ?");
     }
 }

@@ -102,7 +102,7 @@ fn of(metric: &MetricCost) -> Provenance {
         None => (how, String::new()),
     };
     Provenance {
-        metrics: vec![words(&metric.metric).to_owned() + &scaled + &compared_with_total(metric)],
+        metrics: vec![words(&metric.metric).to_owned() + &scaled + &comparison_with_total(metric)],
         how,
         collector: collector.to_owned(),
         error,
@@ -123,7 +123,7 @@ const TICKS_AGREE: f64 = 1.1;
 const TICKS_ERR: &str = "; where threads switch often, ticks put part of the kernel's time there";
 
 /// The split amount compared with the total by another count: " (98.2 % of utime in /proc/PID/stat)".
-fn compared_with_total(metric: &MetricCost) -> String {
+fn comparison_with_total(metric: &MetricCost) -> String {
     let sum: u64 = metric.innermost.iter().map(|row| row.amount).sum();
     let Some(total) = metric.total.as_ref().filter(|total| total.amount > 0) else {
         return String::new();
@@ -157,7 +157,7 @@ fn not_requested(cost: &Cost) -> Vec<&'static str> {
 
 #[cfg(test)]
 mod tests {
-    use super::{TICKS_ERR, by_method, compared_with_total, of, sentence};
+    use super::{TICKS_ERR, by_method, comparison_with_total, of, sentence};
     use syncline_record::{CostRow, CostTotal, MetricCost};
 
     fn metric(name: &str, sampled: u64, counted: u64, source: &str) -> MetricCost {
@@ -192,7 +192,7 @@ mod tests {
     fn ticks_far_above_the_samples_are_marked_as_doubtful() {
         let utime = "utime in /proc/PID/stat, in ticks";
         let text =
-            |name, sampled, source| compared_with_total(&metric(name, sampled, 1_000, source));
+            |name, sampled, source| comparison_with_total(&metric(name, sampled, 1_000, source));
         assert_eq!(text("cpu_user", 950, utime), format!(" (95.0 % of {utime})"));
         let doubted = text("cpu_user", 820, utime);
         assert_eq!(doubted, format!(" (82.0 % of {utime}{TICKS_ERR})"));

@@ -21,7 +21,7 @@ pub(crate) fn too_few(cost: &Cost, choice: &CostChoice) -> Option<String> {
             "{} in {} are too few for shares by module: {ENOUGH} give +-10 points (95 %); {}",
             units::plural(samples, "CPU sample"),
             units::span_ns(cost.window_ns),
-            more(cost)
+            advice(cost)
         )
     })
 }
@@ -31,7 +31,7 @@ pub(crate) fn sampling_error(cost: &Cost, choice: &CostChoice) -> Option<String>
     let samples = samples(cost, choice).filter(|samples| *samples >= ENOUGH)?;
     // Half the width of the interval of a share of one half, which is the widest.
     let points = 1.96 * 0.5 / (samples as f64).sqrt() * 100.0;
-    let advice = if samples < PLENTY { format!("; {}", more(cost)) } else { String::new() };
+    let advice = if samples < PLENTY { format!("; {}", advice(cost)) } else { String::new() };
     Some(format!(
         "{}: CPU shares +-{points:.0} points or better (95 %){advice}",
         units::plural(samples, "sample")
@@ -41,8 +41,7 @@ pub(crate) fn sampling_error(cost: &Cost, choice: &CostChoice) -> Option<String>
 /// The number of samples of the shown threads.
 fn samples(cost: &Cost, choice: &CostChoice) -> Option<u64> {
     let sheet = Sheet::of(cost, choice);
-    let mut columns = sheet.headings.iter();
-    let column = columns.position(|heading| *heading == Heading::Samples)?;
+    let column = sheet.headings.iter().position(|heading| *heading == Heading::Samples)?;
     match sheet.sum.cells[column] {
         Figure::Samples(samples) => Some(samples),
         _ => None,
@@ -50,7 +49,7 @@ fn samples(cost: &Cost, choice: &CostChoice) -> Option<u64> {
 }
 
 /// How to get more samples. `detail` of processor time starts with the frequency.
-fn more(cost: &Cost) -> String {
+fn advice(cost: &Cost) -> String {
     let mut metrics = cost.metrics.iter().filter(|one| one.metric.starts_with("cpu_"));
     let frequency = metrics.find_map(|one| {
         let detail = one.detail.as_deref()?;

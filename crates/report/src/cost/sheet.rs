@@ -170,7 +170,7 @@ impl Sheet {
     fn build(cost: &Cost, choice: &CostChoice, headings: Option<Vec<Heading>>) -> Sheet {
         let present: Vec<&str> =
             CLASSES.into_iter().filter(|class| has_class(cost, choice.view, class)).collect();
-        let shown = chosen(&present, &choice.threads);
+        let shown = shown_classes(&present, &choice.threads);
         let slice = |classes: Vec<&'static str>| Slice { cost, view: choice.view, classes };
         let own = slice(shown.clone());
         let lines = match headings {
@@ -199,18 +199,20 @@ impl Sheet {
                     cells: without_shares(slice(vec![class]).cells(&headings, None), &headings),
                 })
                 .collect(),
-            whole: whole(cost, &headings),
+            whole: totals_row(cost, &headings),
             headings,
         }
     }
 }
 
 fn has_class(cost: &Cost, view: View, class: &str) -> bool {
-    let rows = cost.metrics.iter().flat_map(|metric| metric.rows(view));
-    rows.into_iter().any(|row| row.threads == class && row.amount > 0)
+    cost.metrics
+        .iter()
+        .flat_map(|metric| metric.rows(view))
+        .any(|row| row.threads == class && row.amount > 0)
 }
 
-fn chosen(present: &[&'static str], threads: &CostThreads) -> Vec<&'static str> {
+fn shown_classes(present: &[&'static str], threads: &CostThreads) -> Vec<&'static str> {
     let among = |wanted: &dyn Fn(&str) -> bool| -> Vec<&'static str> {
         CLASSES.into_iter().filter(|class| wanted(class)).collect()
     };
@@ -246,10 +248,12 @@ fn without_shares(mut cells: Vec<Figure>, headings: &[Heading]) -> Vec<Figure> {
 }
 
 /// The totals of the whole store by other counts; `None` if there are none.
-fn whole(cost: &Cost, headings: &[Heading]) -> Option<SheetRow> {
+fn totals_row(cost: &Cost, headings: &[Heading]) -> Option<SheetRow> {
     let total = |name: &str| {
-        let mut all = cost.metrics.iter().filter(|one| one.metric == name);
-        all.find_map(|one| one.total.as_ref()?.per_transaction)
+        cost.metrics
+            .iter()
+            .filter(|one| one.metric == name)
+            .find_map(|one| one.total.as_ref()?.per_transaction)
     };
     let cells: Vec<Figure> = headings
         .iter()
@@ -295,36 +299,45 @@ type Line = Option<Option<Module>>;
 impl Slice<'_> {
     /// Modules that have amounts, in their order, and last the row of unknown code.
     fn modules(&self) -> Vec<Option<Module>> {
-        let all = Module::ALL.into_iter().filter(|module| {
-            let names = self.cost.metrics.iter();
-            names
-                .flat_map(|metric| self.rows(metric))
-                .any(|row| row.module.as_deref() == Some(module.name()) && row.amount > 0)
-        });
-        all.map(Some).chain([None]).collect()
+        Module::ALL
+            .into_iter()
+            .filter(|module| {
+                self.cost
+                    .metrics
+                    .iter()
+                    .flat_map(|metric| self.rows(metric))
+                    .any(|row| row.module.as_deref() == Some(module.name()) && row.amount > 0)
+            })
+            .map(Some)
+            .chain([None])
+            .collect()
     }
 
     fn headings(&self) -> Vec<Heading> {
-        let split = |name: &str| self.split(name).is_some();
-        let times = TIMES.into_iter().filter(|heading| match heading {
-            Heading::Metric(name) => self.has(name),
-            Heading::Share(name) => split(name),
-            Heading::Cpu => split(USER) && split(KERNEL),
-            Heading::CpuShare => split(USER) || split(KERNEL),
-            Heading::CpuRange | Heading::Samples => self.sampled(USER) || self.sampled(KERNEL),
-            Heading::WallShare => !self.wall().is_empty(),
-        });
-        let times = times.map(|heading| match heading {
-            Heading::CpuShare => self.cpu_share(),
-            other => other,
-        });
-        let events = EVENTS.into_iter().filter(|name| self.has(name));
+        let split = |name: &str| self.split_metric(name).is_some();
+        let times = TIMES
+            .into_iter()
+            .filter(|heading| match heading {
+                Heading::Metric(name) => self.is_known(name),
+                Heading::Share(name) => split(name),
+                Heading::Cpu => split(USER) && split(KERNEL),
+                Heading::CpuShare => split(USER) || split(KERNEL),
+                Heading::CpuRange | Heading::Samples => {
+                    self.is_sampled(USER) || self.is_sampled(KERNEL)
+                }
+                Heading::WallShare => !self.wall().is_empty(),
+            })
+            .map(|heading| match heading {
+                Heading::CpuShare => self.cpu_share(),
+                other => other,
+            });
+        let events = EVENTS.into_iter().filter(|name| self.is_known(name));
         times.chain(events.map(Heading::Metric)).collect()
     }
 
     /// The share of all processor time, or of user or kernel time if only that could be split.
     fn cpu_share(&self) -> Heading {
-        match (self.split(USER), self.split(KERNEL)) {
+        match (self.split_metric(USER), self.split_metric(KERNEL)) {
             (Some(_), None) => Heading::Share(USER),
             (None, Some(_)) => Heading::Share(KERNEL),
             _ => Heading::CpuShare,
@@ -332,29 +345,31 @@ impl Slice<'_> {
     }
 
     /// True if it was split, or if at least its sum is known.
-    fn has(&self, name: &str) -> bool {
-        let mut all = self.cost.metrics.iter().filter(|one| one.metric == name);
-        all.any(|one| one.is_split() || one.total.is_some())
+    fn is_known(&self, name: &str) -> bool {
+        self.cost
+            .metrics
+            .iter()
+            .filter(|one| one.metric == name)
+            .any(|one| one.is_split() || one.total.is_some())
     }
 
-    fn sampled(&self, name: &str) -> bool {
-        self.split(name).is_some_and(|one| one.how == "sampled")
+    fn is_sampled(&self, name: &str) -> bool {
+        self.split_metric(name).is_some_and(|one| one.how == "sampled")
     }
 
-    fn split(&self, name: &str) -> Option<&MetricCost> {
+    fn split_metric(&self, name: &str) -> Option<&MetricCost> {
         self.cost.metric(name).filter(|metric| metric.is_split())
     }
 
     /// The metrics that make up wall clock time: itself if it was sampled, else on-CPU and off-CPU time.
     fn wall(&self) -> &'static [&'static str] {
-        let all = |names: &[&str]| names.iter().all(|name| self.split(name).is_some());
+        let all = |names: &[&str]| names.iter().all(|name| self.split_metric(name).is_some());
         let choices: [&[&str]; 2] = [&[WALL], &[USER, KERNEL, OFF]];
         choices.into_iter().find(|names| all(names)).unwrap_or_default()
     }
 
     fn rows<'m>(&'m self, metric: &'m MetricCost) -> impl Iterator<Item = &'m CostRow> {
-        let rows = metric.rows(self.view).iter();
-        rows.filter(|row| self.classes.contains(&row.threads.as_str()))
+        metric.rows(self.view).iter().filter(|row| self.classes.contains(&row.threads.as_str()))
     }
 
     fn cells(&self, headings: &[Heading], line: Line) -> Vec<Figure> {
@@ -384,41 +399,49 @@ impl Slice<'_> {
 
     /// The sum of those metrics that could be split; `None` if none could.
     fn amount(&self, names: &[&str], wanted: &dyn Fn(&CostRow) -> bool) -> Option<f64> {
-        let split: Vec<&MetricCost> = names.iter().filter_map(|name| self.split(name)).collect();
-        let rows = split.iter().flat_map(|metric| self.rows(metric));
-        let sum: u64 = rows.filter(|row| wanted(row)).map(|row| row.amount).sum();
+        let split: Vec<&MetricCost> =
+            names.iter().filter_map(|name| self.split_metric(name)).collect();
+        let sum: u64 = split
+            .iter()
+            .flat_map(|metric| self.rows(metric))
+            .filter(|row| wanted(row))
+            .map(|row| row.amount)
+            .sum();
         (!split.is_empty()).then_some(sum as f64)
     }
 
     fn per_transaction(&self, names: &[&str], line: Line) -> Option<f64> {
         let commits = self.cost.commits;
-        let amount = self.amount(names, &|row| is_of(row, line))?;
+        let amount = self.amount(names, &|row| is_in_line(row, line))?;
         (commits > 0).then(|| amount / commits as f64)
     }
 
     fn share(&self, names: &[&str], line: Line) -> Option<f64> {
-        part(self.amount(names, &|row| is_of(row, line))?, self.amount(names, &|_| true)?)
+        ratio(self.amount(names, &|row| is_in_line(row, line))?, self.amount(names, &|_| true)?)
     }
 
     fn wall_share(&self, line: Line) -> Option<f64> {
         let names = self.wall();
-        part(
-            self.amount(names, &|row| is_of(row, line) && !row.waits_for_request())?,
+        ratio(
+            self.amount(names, &|row| is_in_line(row, line) && !row.waits_for_request())?,
             self.amount(names, &|row| !row.waits_for_request())?,
         )
     }
 
     fn samples(&self, names: &[&str], line: Line) -> u64 {
-        let split = names.iter().filter_map(|name| self.split(name));
-        let rows = split.flat_map(|metric| self.rows(metric));
-        rows.filter(|row| is_of(row, line)).map(|row| row.count).sum()
+        let split = names.iter().filter_map(|name| self.split_metric(name));
+        split
+            .flat_map(|metric| self.rows(metric))
+            .filter(|row| is_in_line(row, line))
+            .map(|row| row.count)
+            .sum()
     }
 }
 
-fn is_of(row: &CostRow, line: Line) -> bool {
+fn is_in_line(row: &CostRow, line: Line) -> bool {
     line.is_none_or(|module| row.module.as_deref() == module.map(Module::name))
 }
 
-fn part(amount: f64, of: f64) -> Option<f64> {
+fn ratio(amount: f64, of: f64) -> Option<f64> {
     (of > 0.0).then(|| amount / of)
 }

@@ -6,7 +6,7 @@
 use super::axis::{Axis, short_count};
 use super::chart::{Chart, Series, Shape, draw, mark};
 use super::stores::name;
-use crate::sweep_title::swept;
+use crate::sweep_title::swept_values;
 use maud::{Markup, PreEscaped, html};
 use std::collections::BTreeMap;
 use syncline_record::RunRecord;
@@ -40,7 +40,7 @@ type Curve<'r> = (String, Vec<&'r RunRecord>);
 fn curves<'r>(runs: &[&'r RunRecord]) -> Vec<Curve<'r>> {
     let mut curves: BTreeMap<String, Vec<&RunRecord>> = BTreeMap::new();
     for run in runs.iter().filter(|run| run.end.throughput_per_s > 0.0) {
-        let setting = swept(run, runs);
+        let setting = swept_values(run, runs);
         let key = match setting.as_str() {
             "" => format!("{}, {}", run.head.workload.name, name(run)),
             setting => format!("{}, {}, {setting}", run.head.workload.name, name(run)),
@@ -51,8 +51,9 @@ fn curves<'r>(runs: &[&'r RunRecord]) -> Vec<Curve<'r>> {
         runs.sort_by_key(|run| run.head.plan.clients);
     }
     let several = |runs: &[&RunRecord]| {
-        let ends = runs.first().zip(runs.last());
-        ends.is_some_and(|(first, last)| first.head.plan.clients < last.head.plan.clients)
+        runs.first()
+            .zip(runs.last())
+            .is_some_and(|(first, last)| first.head.plan.clients < last.head.plan.clients)
     };
     curves.into_iter().filter(|(_, runs)| several(runs)).collect()
 }
@@ -73,14 +74,14 @@ fn chart(curves: &[Curve<'_>]) -> String {
             {
                 series.push(Series {
                     style,
-                    shape: Shape::Plain,
+                    shape: Shape::Line,
                     points: vec![(at(run), range.least), (at(run), range.most)],
                 });
             }
         }
         series.push(Series {
             style,
-            shape: Shape::Marked,
+            shape: Shape::MarkedLine,
             points: runs.iter().map(|run| (at(run), run.end.throughput_per_s)).collect(),
         });
     }

@@ -42,15 +42,15 @@ pub(super) struct Series {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Shape {
     /// A line with a mark at each point.
-    Marked,
+    MarkedLine,
     /// A line alone.
-    Plain,
+    Line,
     /// A dashed line of reference.
-    Reference,
+    DashedLine,
     /// Marks alone.
     Marks,
     /// A thick line alone, for a range.
-    Thick,
+    ThickLine,
     /// A thin line alone, for a range across a bar.
     Range,
     /// A broad line from the first point to the last, whose title has its value.
@@ -59,6 +59,15 @@ pub(super) enum Shape {
 
 type Error = Box<dyn std::error::Error>;
 type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
+
+/// The font size that the drawing library is given; it writes 12.1 pixels for it.
+const FONT_SIZE: i32 = 15;
+
+/// The pixels of the mean character of a note, at most: 0.6 of the font size, as in wide typefaces.
+const CHARACTER_WIDTH: f64 = 7.3;
+
+/// Pixels on each side of the notes at the right edge.
+const NOTE_MARGIN: u32 = 6;
 
 /// The drawing as an SVG element.
 pub(super) fn draw(chart: &Chart) -> String {
@@ -74,7 +83,7 @@ pub(super) fn draw(chart: &Chart) -> String {
     // The drawing scales with the page and has a label for screen readers.
     let (width, height) = chart.size;
     let opening = format!("<svg width=\"{width}\" height=\"{height}\" ");
-    let title = escaped(&chart.title);
+    let title = escape(&chart.title);
     text.replacen(
         &opening,
         &format!("<svg class=\"chart\" role=\"img\" aria-label=\"{title}\" "),
@@ -82,16 +91,18 @@ pub(super) fn draw(chart: &Chart) -> String {
     )
 }
 
-fn escaped(text: &str) -> String {
+fn escape(text: &str) -> String {
     let text = text.replace('&', "&amp;").replace('<', "&lt;");
     text.replace('>', "&gt;").replace('"', "&quot;")
 }
 
 /// Draws, and returns a transparent circle over each marked point whose `title` has its value.
 fn draw_on(chart: &Chart, area: &Area<'_>) -> Result<String, Error> {
+    let longest_note = chart.notes.iter().map(|(_, text)| text.chars().count()).max();
+    let notes_width = (longest_note.unwrap_or(0) as f64 * CHARACTER_WIDTH).ceil() as u32;
     let mut context = ChartBuilder::on(area)
         .margin_top(10)
-        .margin_right(if chart.notes.is_empty() { 22 } else { 132 })
+        .margin_right(if chart.notes.is_empty() { 22 } else { notes_width + 2 * NOTE_MARGIN })
         .x_label_area_size(46)
         .y_label_area_size(chart.left)
         .build_cartesian_2d(Scale::of(&chart.x), Scale::of(&chart.y))?;
@@ -99,8 +110,10 @@ fn draw_on(chart: &Chart, area: &Area<'_>) -> Result<String, Error> {
         let ticks: Vec<(f64, String)> =
             axis.ticks.iter().map(|tick| (axis.position(tick.at), tick.text.clone())).collect();
         move |position: &f64| {
-            let near = ticks.iter().find(|(at, _)| (at - position).abs() < 1e-9);
-            near.map_or_else(String::new, |(_, text)| text.clone())
+            ticks
+                .iter()
+                .find(|(at, _)| (at - position).abs() < 1e-9)
+                .map_or_else(String::new, |(_, text)| text.clone())
         }
     };
     context
@@ -109,8 +122,8 @@ fn draw_on(chart: &Chart, area: &Area<'_>) -> Result<String, Error> {
         .set_all_tick_mark_size(4)
         .bold_line_style(GRID.stroke_width(1))
         .light_line_style(TRANSPARENT)
-        .label_style(("sans-serif", 15))
-        .axis_desc_style(("sans-serif", 15))
+        .label_style(("sans-serif", FONT_SIZE))
+        .axis_desc_style(("sans-serif", FONT_SIZE))
         .x_desc(&chart.x.title)
         .y_desc(&chart.y.title)
         .x_label_formatter(&text_of(&chart.x))
@@ -126,15 +139,15 @@ fn draw_on(chart: &Chart, area: &Area<'_>) -> Result<String, Error> {
             .map(|(x, y)| (chart.x.position(*x), chart.y.position(*y)))
             .collect();
         match series.shape {
-            Shape::Reference => {
+            Shape::DashedLine => {
                 let line = REFERENCE.stroke_width(2);
                 context.draw_series(DashedLineSeries::new(points, 7, 5, line))?;
             }
-            Shape::Plain | Shape::Marked => {
+            Shape::Line | Shape::MarkedLine => {
                 let line = color.stroke_width(2);
                 context.draw_series(LineSeries::new(points.clone(), line))?;
             }
-            Shape::Thick => {
+            Shape::ThickLine => {
                 context.draw_series(LineSeries::new(points.clone(), color.stroke_width(5)))?;
             }
             Shape::Range => {
@@ -145,16 +158,16 @@ fn draw_on(chart: &Chart, area: &Area<'_>) -> Result<String, Error> {
             }
             Shape::Marks => {}
         }
-        if matches!(series.shape, Shape::Marked | Shape::Marks) {
+        if matches!(series.shape, Shape::MarkedLine | Shape::Marks) {
             let points =
                 series.points.iter().map(|(x, y)| (chart.x.position(*x), chart.y.position(*y)));
             draw_marks(&mut context, series.style, points)?;
         }
     }
     let first_with_value = |series: &'_ Series| match series.shape {
-        Shape::Marked | Shape::Marks => 0,
+        Shape::MarkedLine | Shape::Marks => 0,
         Shape::Bar => series.points.len().saturating_sub(1),
-        Shape::Plain | Shape::Reference | Shape::Thick | Shape::Range => series.points.len(),
+        Shape::Line | Shape::DashedLine | Shape::ThickLine | Shape::Range => series.points.len(),
     };
     let mut values = String::new();
     for (x, y) in chart.series.iter().flat_map(|series| &series.points[first_with_value(series)..])
@@ -163,7 +176,7 @@ fn draw_on(chart: &Chart, area: &Area<'_>) -> Result<String, Error> {
         let value = format!("{}, {}", chart.x.text(*x), chart.y.text(*y));
         values += &format!(
             "<circle class=\"value\" cx=\"{left}\" cy=\"{top}\" r=\"9\"><title>{}</title></circle>\n",
-            escaped(&value)
+            escape(&value)
         );
     }
     let at_edge: Vec<(i32, &str)> = chart
@@ -174,16 +187,16 @@ fn draw_on(chart: &Chart, area: &Area<'_>) -> Result<String, Error> {
             (pixel, text.as_str())
         })
         .collect();
-    let edge = chart.size.0 as i32 - 126;
-    for (pixel, text) in apart(at_edge) {
-        area.draw(&Text::new(text.to_owned(), (edge, pixel - 8), ("sans-serif", 15)))?;
+    let edge = (chart.size.0 - NOTE_MARGIN - notes_width) as i32;
+    for (pixel, text) in separate(at_edge) {
+        area.draw(&Text::new(text.to_owned(), (edge, pixel - 8), ("sans-serif", FONT_SIZE)))?;
     }
     area.present()?;
     Ok(values)
 }
 
 /// Notes from top to bottom, moved down where two would overlap.
-fn apart(mut notes: Vec<(i32, &str)>) -> Vec<(i32, &str)> {
+fn separate(mut notes: Vec<(i32, &str)>) -> Vec<(i32, &str)> {
     const HEIGHT: i32 = 17;
     notes.sort_by_key(|(pixel, _)| *pixel);
     for index in 1..notes.len() {

@@ -27,14 +27,14 @@ pub(super) fn throughput(survey: &Survey<'_>, stores: &Stores) -> Option<String>
     let mut series = Vec::new();
     for rate in line.line_1.into_iter().chain(line.line_max) {
         let points = vec![(x.least, rate), (x.most, rate)];
-        series.push(Series { style: 0, shape: Shape::Reference, points });
+        series.push(Series { style: 0, shape: Shape::DashedLine, points });
     }
     for (style, runs) in by_store(&survey.runs, stores) {
         let points = runs
             .iter()
             .map(|run| (run.head.plan.clients as f64, run.end.throughput_per_s))
             .collect();
-        series.push(Series { style, shape: Shape::Marked, points });
+        series.push(Series { style, shape: Shape::MarkedLine, points });
     }
     let named = [("1 sync at a time:", line.line_1), ("syncs in parallel:", line.line_max)];
     let notes = named
@@ -57,7 +57,7 @@ pub(super) fn percentiles(survey: &Survey<'_>, stores: &Stores) -> Vec<(u64, Str
             .iter()
             .filter_map(|run| {
                 let points = (0_u32..).map(f64::from).zip(heights(run.service_ns()?)).collect();
-                Some(Series { style: stores.style(run), shape: Shape::Marked, points })
+                Some(Series { style: stores.style(run), shape: Shape::MarkedLine, points })
             })
             .collect();
         draw(&Chart {
@@ -123,7 +123,7 @@ pub(super) fn run_percentiles(run: &RunRecord) -> Option<String> {
         y: Axis::log("service time", &times, short_span),
         series: vec![Series {
             style: 0,
-            shape: Shape::Marked,
+            shape: Shape::MarkedLine,
             points: (0_u32..).map(f64::from).zip(times).collect(),
         }],
         size: SMALL,
@@ -156,7 +156,7 @@ pub(super) fn distributions(probe: &ProbeRecord) -> Option<String> {
     for (row, (_, figures)) in (0_u32..).map(f64::from).zip(&cells) {
         let times = &figures.latency_ns;
         let points = vec![(times.p50 as f64, row), (times.p999 as f64, row)];
-        series.push(Series { style: 5, shape: Shape::Thick, points });
+        series.push(Series { style: 5, shape: Shape::ThickLine, points });
         marks[0].push((times.p50 as f64, row));
         marks[1].push((times.p99 as f64, row));
         marks[2].push((times.max as f64, row));
@@ -203,7 +203,7 @@ pub(super) fn line_over_time(probe: &ProbeRecord) -> Option<String> {
         .map(|(style, figures)| {
             let middle = (0_u32..).map(|window| (f64::from(window) + 0.5) * seconds(figures));
             let points = middle.zip(figures.windows.iter().copied()).collect();
-            Series { style, shape: Shape::Plain, points }
+            Series { style, shape: Shape::Line, points }
         })
         .collect();
     Some(draw(&Chart {
@@ -249,14 +249,14 @@ fn time_series(run: &RunRecord, style: usize) -> Vec<Series> {
     for interval in &run.intervals {
         if interval.repetition != repetition {
             (repetition, begin) = (interval.repetition, end);
-            series.push(Series { style, shape: Shape::Marked, points: Vec::new() });
+            series.push(Series { style, shape: Shape::MarkedLine, points: Vec::new() });
         }
         end = begin + interval.end_ns as f64 / 1e9;
         let middle = f64::midpoint(begin + interval.start_ns as f64 / 1e9, end);
         if let Some(series) = series.last_mut() {
             series.points.push((middle, interval.throughput_per_s()));
             if series.points.len() > 20 {
-                series.shape = Shape::Plain;
+                series.shape = Shape::Line;
             }
         }
     }

@@ -45,8 +45,7 @@ fn curves(runs: &[&RunRecord]) -> Vec<Curve> {
         points.sort_by(|one, other| one.0.total_cmp(&other.0));
     }
     let several = |points: &[(f64, f64)]| {
-        let ends = points.first().zip(points.last());
-        ends.is_some_and(|(first, last)| first.0 < last.0)
+        points.first().zip(points.last()).is_some_and(|(first, last)| first.0 < last.0)
     };
     curves.into_iter().filter(|(_, points)| several(points)).collect()
 }
@@ -59,7 +58,7 @@ fn chart(curves: &[Curve]) -> String {
     let rates: Vec<f64> = all().map(|point| point.1).collect();
     let series = curves.iter().enumerate().map(|(style, (_, points))| Series {
         style,
-        shape: Shape::Marked,
+        shape: Shape::MarkedLine,
         points: points.clone(),
     });
     draw(&Chart {

@@ -20,7 +20,7 @@ pub fn comparison(records: [&Record; 2], result: &Result<Comparison, Error>) -> 
     let title = format!("Syncline: {} compared with {}", ids[1], ids[0]);
     let titles = match result {
         Ok(compared) => compared.titles.clone(),
-        Err(_) => records.map(titled),
+        Err(_) => records.map(record_title),
     };
     let body = html! {
         table.facts { tbody {
@@ -29,11 +29,11 @@ pub fn comparison(records: [&Record; 2], result: &Result<Comparison, Error>) -> 
             }
         } }
         @match result {
-            Ok(compared) => (compared_part(compared)),
+            Ok(compared) => (comparison_part(compared)),
             Err(why) => p.verdict.fails { b { "No comparison" } ": " (why) },
         }
     };
-    page::whole(
+    page::document(
         &title,
         &records.map(Record::clone),
         &body,
@@ -41,7 +41,7 @@ pub fn comparison(records: [&Record; 2], result: &Result<Comparison, Error>) -> 
     )
 }
 
-fn titled(record: &Record) -> String {
+fn record_title(record: &Record) -> String {
     let id = &record.identity().id;
     match record {
         Record::Run(run) => format!("{} ({id})", run.title()),
@@ -53,7 +53,7 @@ fn titled(record: &Record) -> String {
     }
 }
 
-fn compared_part(compared: &Comparison) -> Markup {
+fn comparison_part(compared: &Comparison) -> Markup {
     let sentences = compared.sentences();
     let conclusion = compared.conclusion();
     html! {

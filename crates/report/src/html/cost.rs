@@ -2,7 +2,7 @@
 
 use super::{flame, waits};
 use crate::cost::{
-    CostChoice, Sheet, SheetRow, accounts_in_words, charged_in_words, sentences, shown, title,
+    CostChoice, Sheet, SheetRow, accounts_in_words, cell_text, charging_in_words, sentences, title,
 };
 use maud::{Markup, html};
 use syncline_profile::View;
@@ -19,7 +19,7 @@ pub(super) fn part(run: &RunRecord, stacks: Option<&Stacks>) -> Markup {
         @for warning in &cost.warnings { p.warning { (warning) } }
         (table(cost, &CostChoice::default()))
         ul.sentences { @for sentence in sentences(cost, &CostChoice::default()) { li { (sentence) } } }
-        details { summary { "Charged " (charged_in_words(View::OnBehalfOf)) }
+        details { summary { "Charged " (charging_in_words(View::OnBehalfOf)) }
             (table(cost, &behalf)) }
         details { summary { "Measurement methods" }
             ul.sentences { @for sentence in accounts_in_words(cost) { li { (sentence) } } } }
@@ -31,7 +31,7 @@ pub(super) fn part(run: &RunRecord, stacks: Option<&Stacks>) -> Markup {
 fn table(cost: &Cost, choice: &CostChoice) -> Markup {
     let sheet = Sheet::of(cost, choice);
     html! {
-        p.about { "A transaction of " (sheet.threads) ", charged " (charged_in_words(choice.view))
+        p.about { "A transaction of " (sheet.threads) ", charged " (charging_in_words(choice.view))
             "; times in microseconds; map " (cost.map.as_deref().unwrap_or("none")) "." }
         div.scroll tabindex="0" { table.cost {
             thead { tr { th.text { "module" }
@@ -55,7 +55,7 @@ fn line(row: &SheetRow, coloured: bool) -> Markup {
                 @if coloured { span class={ "swatch " (flame::colour(row.module)) } {} }
                 (row.name)
             }
-            @for cell in &row.cells { td { (shown(cell)) } }
+            @for cell in &row.cells { td { (cell_text(cell)) } }
         }
     }
 }

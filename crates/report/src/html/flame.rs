@@ -6,7 +6,7 @@
 //! 3. Names are cut to their rectangles; the title that shows under the pointer has the whole name, module
 //!    and share.
 
-use crate::cost::{CostThreads, ThreadFilter, named};
+use crate::cost::{CostThreads, ThreadFilter, function_and_object};
 use maud::{Markup, html};
 use std::collections::BTreeMap;
 use syncline_profile::Module;
@@ -102,7 +102,7 @@ fn tree(stacks: &Stacks) -> (Node, String) {
     let mut classes: Vec<&str> = Vec::new();
     for sample in profile.samples() {
         let cpu = matches!(sample.metric, Metric::CpuUser | Metric::CpuKernel);
-        if !cpu || !filter.holds(&sample) {
+        if !cpu || !filter.contains(&sample) {
             continue;
         }
         let class = class_word(sample.class);
@@ -115,7 +115,7 @@ fn tree(stacks: &Stacks) -> (Node, String) {
         let mut owner = None;
         for (frame, module) in sample.frames().rev().take(HIGHEST) {
             owner = module.or(owner);
-            let (function, object) = named(frame);
+            let (function, object) = function_and_object(frame);
             let key = Key { function, object, module: owner, kernel: frame.space == Space::Kernel };
             node = node.children.entry(key).or_default();
             node.weight += sample.weight;

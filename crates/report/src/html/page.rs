@@ -22,8 +22,11 @@ const STYLE: &str = include_str!("style.css");
 /// flame graph if their stacks are in `stacks`.
 pub fn report(records: &[Record], stacks: &[Stacks]) -> String {
     let surveys = Survey::all(records);
-    let loose: Vec<&RunRecord> =
-        records.iter().filter_map(Record::as_run).filter(|run| !held(&surveys, run)).collect();
+    let loose: Vec<&RunRecord> = records
+        .iter()
+        .filter_map(Record::as_run)
+        .filter(|run| !is_in_survey(&surveys, run))
+        .collect();
     let observations: Vec<&ObservationRecord> =
         records.iter().filter_map(Record::as_observation).collect();
     let verifications: Vec<&VerificationRecord> =
@@ -61,7 +64,7 @@ pub fn report(records: &[Record], stacks: &[Stacks]) -> String {
             (cost::part(run, stacks.iter().find(|one| one.id == run.identity.id)))
         }
     };
-    whole(
+    document(
         &title,
         records,
         &body,
@@ -70,7 +73,7 @@ pub fn report(records: &[Record], stacks: &[Stacks]) -> String {
 }
 
 /// A page with that title: its body, then every record, collapsed and embedded. `note` ends it.
-pub(super) fn whole(title: &str, records: &[Record], body: &Markup, note: &str) -> String {
+pub(super) fn document(title: &str, records: &[Record], body: &Markup, note: &str) -> String {
     let page = html! {
         (DOCTYPE)
         html lang="en" {
@@ -92,7 +95,7 @@ pub(super) fn whole(title: &str, records: &[Record], body: &Markup, note: &str) 
                 (body)
                 h2.screen { "Every record" }
                 (details::records(records))
-                script #records type="application/json" { (PreEscaped(embedded(records))) }
+                script #records type="application/json" { (PreEscaped(embedded_json(records))) }
                 footer { p {
                     "The records are embedded in this page as JSON (the element “records”). " (note)
                 } }
@@ -121,7 +124,7 @@ fn title(
     })
 }
 
-fn held(surveys: &[Survey<'_>], run: &RunRecord) -> bool {
+fn is_in_survey(surveys: &[Survey<'_>], run: &RunRecord) -> bool {
     surveys.iter().any(|survey| survey.runs.iter().any(|known| std::ptr::eq(*known, run)))
 }
 
@@ -259,6 +262,6 @@ fn other_runs(runs: &[&RunRecord]) -> Markup {
 }
 
 /// The records as JSON that cannot end the element around it.
-fn embedded(records: &[Record]) -> String {
+fn embedded_json(records: &[Record]) -> String {
     json(records).replace('<', "\\u003c")
 }

@@ -28,7 +28,7 @@ fn body(group: &Group<'_>, survey: &Survey<'_>) -> Markup {
             tr.group { th colspan=(COLUMNS) { (heading(group)) } }
             @for step in &group.steps {
                 @match step.outcome {
-                    StepOutcome::Ran(run) => (row(run, survey)),
+                    StepOutcome::Run(run) => (row(run, survey)),
                     StepOutcome::NotRun(reason) => tr.notrun {
                         td { (step.clients) }
                         td.text colspan=(COLUMNS - 1) { "not run: " (reason) }

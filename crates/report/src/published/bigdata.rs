@@ -1,6 +1,6 @@
 //! The stress tests of the bigdata journal, 2007.
 
-use super::source::{Source, parsed};
+use super::source::{Source, parse};
 use serde::Deserialize;
 use std::sync::LazyLock;
 
@@ -73,7 +73,7 @@ pub(crate) struct MrowRow {
 /// The published figures.
 pub(crate) fn bigdata() -> &'static Bigdata {
     static FILE: LazyLock<Bigdata> =
-        LazyLock::new(|| parsed(include_str!("../../data/published/bigdata.json")));
+        LazyLock::new(|| parse(include_str!("../../data/published/bigdata.json")));
     &FILE
 }
 

@@ -1,6 +1,6 @@
 //! Derby's resource usage by module, 2006.
 
-use super::source::{Source, parsed};
+use super::source::{Source, parse};
 use serde::Deserialize;
 use std::sync::LazyLock;
 
@@ -65,7 +65,7 @@ pub(crate) struct DerbyGarbage {
 /// The published figures.
 pub(crate) fn derby() -> &'static Derby {
     static FILE: LazyLock<Derby> =
-        LazyLock::new(|| parsed(include_str!("../../data/published/derby.json")));
+        LazyLock::new(|| parse(include_str!("../../data/published/derby.json")));
     &FILE
 }
 
@@ -124,8 +124,10 @@ mod tests {
             .iter()
             .flat_map(|load| load.modules.iter().map(move |module| (load, module)))
             .filter(|(_, module)| {
-                let each = module.bytes.zip(module.objects);
-                each.is_some_and(|(bytes, objects)| bytes / objects < 8.0)
+                module
+                    .bytes
+                    .zip(module.objects)
+                    .is_some_and(|(bytes, objects)| bytes / objects < 8.0)
             })
             .map(|(load, module)| (load.load.as_str(), module.name.as_str()))
             .collect();

@@ -1,6 +1,6 @@
 //! The article on transaction performance, 2008.
 
-use super::source::{Source, parsed};
+use super::source::{Source, parse};
 use serde::Deserialize;
 use std::sync::LazyLock;
 
@@ -48,7 +48,7 @@ pub(crate) struct CommitEvery {
 /// The published figures.
 pub(crate) fn from_dual() -> &'static FromDual {
     static FILE: LazyLock<FromDual> =
-        LazyLock::new(|| parsed(include_str!("../../data/published/fromdual.json")));
+        LazyLock::new(|| parse(include_str!("../../data/published/fromdual.json")));
     &FILE
 }
 
@@ -68,10 +68,7 @@ mod tests {
     #[test]
     fn named_rows_agree_with_their_inputs() {
         let file = from_dual();
-        let rate = |name: &str| {
-            let found = file.estimates.iter().find(|one| one.name == name);
-            found.unwrap().per_s
-        };
+        let rate = |name: &str| file.estimates.iter().find(|one| one.name == name).unwrap().per_s;
         let writes = file.writetest.writes / file.writetest.seconds;
         assert!((rate("syncs of one block") - writes).abs() < 0.005);
         assert!((rate("single-insert commits") - file.commit_every.per_s).abs() < 1e-9);

@@ -1,6 +1,6 @@
 //! The results of the K2 platform, 2022.
 
-use super::source::{Source, parsed};
+use super::source::{Source, parse};
 use serde::Deserialize;
 use std::sync::LazyLock;
 
@@ -58,15 +58,14 @@ pub(crate) struct K2Column {
 /// The published figures.
 pub(crate) fn k2() -> &'static K2 {
     static FILE: LazyLock<K2> =
-        LazyLock::new(|| parsed(include_str!("../../data/published/k2.json")));
+        LazyLock::new(|| parse(include_str!("../../data/published/k2.json")));
     &FILE
 }
 
 impl K2Mix {
     /// The columns of a metric; empty if it was not published.
     pub(crate) fn columns(&self, metric: &str) -> &[K2Column] {
-        let found = self.metrics.iter().find(|one| one.metric == metric);
-        found.map_or(&[], |one| &one.columns)
+        self.metrics.iter().find(|one| one.metric == metric).map_or(&[], |one| &one.columns)
     }
 }
 
@@ -76,8 +75,7 @@ mod tests {
 
     fn rate(mix: &K2Mix, metric: &str, when: &str) -> f64 {
         let columns = mix.columns(metric);
-        let column = columns.iter().find(|column| column.when == when);
-        column.unwrap().per_s.unwrap()
+        columns.iter().find(|column| column.when == when).unwrap().per_s.unwrap()
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! The mail on insert rates of SAP DB and Oracle, 2002.
 
-use super::source::{Source, parsed};
+use super::source::{Source, parse};
 use serde::Deserialize;
 use std::sync::LazyLock;
 
@@ -59,7 +59,7 @@ pub(crate) struct MailWrites {
 /// The published figures.
 pub(crate) fn mail2002() -> &'static Mail {
     static FILE: LazyLock<Mail> =
-        LazyLock::new(|| parsed(include_str!("../../data/published/mail2002.json")));
+        LazyLock::new(|| parse(include_str!("../../data/published/mail2002.json")));
     &FILE
 }
 

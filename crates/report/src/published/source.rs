@@ -20,7 +20,7 @@ pub(crate) struct Source {
 }
 
 /// Parses a data file of this crate.
-pub(super) fn parsed<T: DeserializeOwned>(file: &str) -> T {
+pub(super) fn parse<T: DeserializeOwned>(file: &str) -> T {
     serde_json::from_str(file).expect("the file is part of the program, and a test parses it")
 }
 

@@ -41,7 +41,7 @@ pub struct SurveyStep<'a> {
 #[derive(Clone, Copy, Debug)]
 pub enum StepOutcome<'a> {
     /// It was run.
-    Ran(&'a RunRecord),
+    Run(&'a RunRecord),
     /// It was not run, for this reason.
     NotRun(&'a str),
 }
@@ -54,7 +54,7 @@ impl<'a> Survey<'a> {
         let mut surveys: Vec<Survey<'a>> =
             probes.map(|probe| Survey { probe, runs: Vec::new() }).collect();
         for run in records.iter().filter_map(Record::as_run) {
-            if let Some(home) = surveys.iter_mut().find(|survey| survey.holds(run)) {
+            if let Some(home) = surveys.iter_mut().find(|survey| survey.contains(run)) {
                 home.runs.push(run);
             }
         }
@@ -63,8 +63,11 @@ impl<'a> Survey<'a> {
 
     /// The sync line for ratios: that of a run, which includes both probes, or else that of the probe.
     pub fn line(&self) -> &SyncLine {
-        let of_run = self.runs.iter().map(|run| &run.end.sync_line);
-        of_run.into_iter().find(|line| line.line_1.is_some()).unwrap_or(&self.probe.body.sync_line)
+        self.runs
+            .iter()
+            .map(|run| &run.end.sync_line)
+            .find(|line| line.line_1.is_some())
+            .unwrap_or(&self.probe.body.sync_line)
     }
 
     /// Stores by name, durability and client model, in the order in which they first appear; those that never
@@ -76,7 +79,7 @@ impl<'a> Survey<'a> {
             let durability = target.durability.as_deref().unwrap_or("unknown");
             let group = group_of(&mut groups, &target.name, durability, run.client_model());
             group.example.get_or_insert(run);
-            let outcome = StepOutcome::Ran(run);
+            let outcome = StepOutcome::Run(run);
             group.steps.push(SurveyStep { clients: run.head.plan.clients, outcome });
         }
         for row in &self.probe.body.not_run {
@@ -108,10 +111,10 @@ impl<'a> Survey<'a> {
     /// Three sentences: the directory's sync rates, the throughput of the stores relative to them, and the
     /// gaps in this survey.
     pub fn sentences(&self) -> [String; 3] {
-        [sentences::directory(self), sentences::stores(self), sentences::not_known(self)]
+        [sentences::directory(self), sentences::stores(self), sentences::gaps(self)]
     }
 
-    fn holds(&self, run: &RunRecord) -> bool {
+    fn contains(&self, run: &RunRecord) -> bool {
         let (mine, theirs) = (&self.probe.identity.survey, &run.identity.survey);
         let here = run.end.sync_line.directory.as_deref().is_none_or(|directory| {
             self.probe.body.sync_line.directory.as_deref() == Some(directory)
@@ -128,9 +131,9 @@ impl<'a> Survey<'a> {
 
 impl StepOutcome<'_> {
     /// The run, if it was run.
-    pub fn ran(&self) -> Option<&RunRecord> {
+    pub fn run(&self) -> Option<&RunRecord> {
         match self {
-            StepOutcome::Ran(run) => Some(run),
+            StepOutcome::Run(run) => Some(run),
             StepOutcome::NotRun(_) => None,
         }
     }

@@ -50,7 +50,7 @@ pub(super) fn stores(survey: &Survey<'_>) -> String {
             .to_owned();
     }
     let line = survey.line();
-    let parts: Vec<String> = best.iter().map(|run| reached(run, line)).collect();
+    let parts: Vec<String> = best.iter().map(|run| throughput_of(run, line)).collect();
     format!("With durability as set and power loss not tested, {}.", parts.join("; "))
 }
 
@@ -71,7 +71,7 @@ const ONE_AT_A_TIME: &str = "the disk's sync rate one at a time";
 /// The name of `line_max` after a ratio.
 const BEST_IN_PARALLEL: &str = "the disk's best parallel sync rate";
 
-fn reached(run: &RunRecord, line: &SyncLine) -> String {
+fn throughput_of(run: &RunRecord, line: &SyncLine) -> String {
     let target = &run.head.target;
     let rate = run.end.throughput_per_s;
     let on = match (line.line_1, line.line_max) {
@@ -100,7 +100,7 @@ fn reached(run: &RunRecord, line: &SyncLine) -> String {
 }
 
 /// The gaps in this survey.
-pub(super) fn not_known(survey: &Survey<'_>) -> String {
+pub(super) fn gaps(survey: &Survey<'_>) -> String {
     let mut gaps = vec![
         "whether an acknowledged commit survives a power loss, which was not tested".to_owned(),
     ];
@@ -121,8 +121,7 @@ pub(super) fn not_known(survey: &Survey<'_>) -> String {
         gaps.push(format!("how many commits share a sync ({})", without_period(source)));
     }
     let short = |run: &&RunRecord| {
-        let mut warnings = run.end.warnings.iter();
-        warnings.any(|warning| OF_SHORT_SLICES.contains(&warning.name.as_str()))
+        run.end.warnings.iter().any(|warning| OF_SHORT_SLICES.contains(&warning.name.as_str()))
     };
     if survey.runs.iter().any(short) {
         gaps.push("what repetitions longer than these few seconds would show".to_owned());

@@ -1,7 +1,7 @@
 //! The path of a commit through the store: the steps of a mean commit, of percentiles and of the slowest.
 
 use super::grid::{Grid, Side};
-use super::run_parts::drawn;
+use super::run_parts::block;
 use syncline_record::RunRecord;
 use syncline_record::units;
 
@@ -14,12 +14,12 @@ pub(super) fn commit_path(run: &RunRecord) -> String {
     let mut columns = vec![(title.as_str(), Side::Left)];
     columns.extend(path.steps.iter().map(|step| (step.as_str(), Side::Right)));
     columns.push(("total", Side::Right));
-    let mut grid = Grid::new(&columns).spare(&["begin", "execute"]);
+    let mut grid = Grid::new(&columns).optional_columns(&["begin", "execute"]);
     for row in &path.rows {
         let mut cells = vec![format!("  {}", row.name)];
         cells.extend(row.step_ns.iter().map(|ns| units::span(*ns)));
         cells.push(units::span(row.total_ns));
         grid.row(cells);
     }
-    drawn(&grid)
+    block(&grid)
 }

@@ -8,20 +8,20 @@ use syncline_record::units;
 /// The table of a comparison.
 pub fn compare(comparison: &Comparison) -> String {
     let [first, second] = &comparison.titles;
-    let mut text = prose::wrapped("A  ", first) + &prose::wrapped("B  ", second) + "\n";
+    let mut text = prose::wrap("A  ", first) + &prose::wrap("B  ", second) + "\n";
     let side = |column: &&str| matches!(*column, "" | "verdict");
     let columns = COLUMNS.map(|column| {
         let side = if side(&column) { Side::Left } else { Side::Right };
         (column, side)
     });
-    let mut grid = Grid::new(&columns).spare(&["A range", "B range"]);
-    for row in known(comparison) {
+    let mut grid = Grid::new(&columns).optional_columns(&["A range", "B range"]);
+    for row in known_rows(comparison) {
         grid.row(cells(row).into());
     }
     text += &grid.render();
     text += "\n";
     for sentence in comparison.sentences() {
-        text += &prose::wrapped("", &sentence);
+        text += &prose::wrap("", &sentence);
     }
     text
 }
@@ -30,9 +30,8 @@ pub fn compare(comparison: &Comparison) -> String {
 pub(crate) const COLUMNS: [&str; 7] = ["", "A", "A range", "B", "B range", "ratio B/A", "verdict"];
 
 /// The figures that at least one of the two records has.
-pub(crate) fn known(comparison: &Comparison) -> impl Iterator<Item = &Row> {
-    let rows = comparison.rows.iter();
-    rows.filter(|row| row.first.is_some() || row.second.is_some())
+pub(crate) fn known_rows(comparison: &Comparison) -> impl Iterator<Item = &Row> {
+    comparison.rows.iter().filter(|row| row.first.is_some() || row.second.is_some())
 }
 
 /// The cells of a figure of both records.

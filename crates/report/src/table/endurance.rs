@@ -36,7 +36,7 @@ fn sentence(
         (Some(years), Some(bytes)) => format!(
             "{:.0} TB of rated endurance last {} of {what} day and night, {} of device writes each",
             rating.bytes / 1e12,
-            lasting(years),
+            duration(years),
             units::size(bytes)
         ),
         (None, Some(_)) => {
@@ -46,7 +46,7 @@ fn sentence(
     }
 }
 
-fn lasting(years: f64) -> String {
+fn duration(years: f64) -> String {
     let days = years * 365.25;
     if days < 90.0 {
         format!("{} days", units::figure(days))
@@ -57,7 +57,7 @@ fn lasting(years: f64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{lasting, sentence};
+    use super::{duration, sentence};
     use crate::Rating;
 
     #[test]
@@ -75,6 +75,6 @@ mod tests {
         assert!(
             sentence(rating, Some(0.0), "disk", Some(1.0), "commits").starts_with("no lifetime")
         );
-        assert_eq!(lasting(0.1), "36.5 days");
+        assert_eq!(duration(0.1), "36.5 days");
     }
 }

@@ -35,7 +35,7 @@ pub fn from_dual(
     ];
     let mut grid = Grid::new(&columns);
     let mut estimates =
-        vec![self::calculated(calculated), seeks(probe), syncs(&probe.body.sync_line)];
+        vec![data_sheet_estimate(calculated), seeks(probe), syncs(&probe.body.sync_line)];
     let singles: Vec<Estimate> = runs.iter().filter_map(|run| single_insert(run)).collect();
     let none_single = singles.is_empty();
     estimates.extend(singles);
@@ -45,7 +45,7 @@ pub fn from_dual(
     }
     let mut text = grid.render_wrapped();
     if none_single {
-        text += &prose::wrapped("", "single-insert commits: not run (run insert --clients 1)");
+        text += &prose::wrap("", "single-insert commits: not run (run insert --clients 1)");
     }
     text
 }
@@ -59,7 +59,7 @@ impl Estimate {
 }
 
 /// The estimate from the data sheet.
-pub(super) fn calculated(sheet: Option<&AccessTime>) -> Estimate {
+pub(super) fn data_sheet_estimate(sheet: Option<&AccessTime>) -> Estimate {
     Estimate {
         name: "calculated",
         per_s: sheet.map(|time| time.rate_per_s),

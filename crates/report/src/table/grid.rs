@@ -5,7 +5,7 @@
 //! together. Rows are not broken, since a line that the terminal breaks is hard to read.
 
 use super::prose;
-use super::width::{room, width};
+use super::width::{width, width_limit};
 use comfy_table::{Cell, CellAlignment, ColumnConstraint, ContentArrangement, Table, Width};
 use comfy_table::{ContentLineStyle, LineStyle, TableStyle};
 
@@ -52,7 +52,7 @@ impl Grid {
     }
 
     /// Sets the columns that may be left out if not all fit, in that order.
-    pub(super) fn spare(mut self, headings: &[&str]) -> Grid {
+    pub(super) fn optional_columns(mut self, headings: &[&str]) -> Grid {
         self.spare = headings.iter().map(|&heading| heading.to_owned()).collect();
         self
     }
@@ -75,35 +75,34 @@ impl Grid {
 
     /// Renders each row on one line.
     pub(super) fn render(&self) -> String {
-        if self.breadth() <= room() {
-            return self.drawn();
+        if self.widest_row() <= width_limit() {
+            return self.render_lines();
         }
-        let mut narrower = self.folded();
+        let mut narrower = self.with_folded_headings();
         let mut left_out = Vec::new();
         for heading in &self.spare {
-            if narrower.breadth() <= room() {
+            if narrower.widest_row() <= width_limit() {
                 break;
             }
             if narrower.leave_out(heading) {
                 left_out.push(heading.as_str());
             }
         }
-        if narrower.breadth() > room() {
+        if narrower.widest_row() > width_limit() {
             narrower.gap = 0;
         }
-        let mut text = narrower.drawn();
+        let mut text = narrower.render_lines();
         if !left_out.is_empty() {
             let words = format!("{} (the terminal is narrow)", left_out.join(", "));
-            text += &prose::wrapped("left out: ", &words);
+            text += &prose::wrap("left out: ", &words);
         }
         text
     }
 
     /// The width of the widest row.
-    fn breadth(&self) -> usize {
+    fn widest_row(&self) -> usize {
         let table = self.table(ContentArrangement::Disabled);
-        let breadths = table.lines().map(|line| line.trim_end().chars().count());
-        breadths.max().unwrap_or(0)
+        table.lines().map(|line| line.trim_end().chars().count()).max().unwrap_or(0)
     }
 
     /// The cells of a column.
@@ -115,7 +114,7 @@ impl Grid {
     }
 
     /// The table with headings no wider than their columns, except where a single word is.
-    fn folded(&self) -> Grid {
+    fn with_folded_headings(&self) -> Grid {
         let mut folded = self.clone();
         for (index, (heading, _)) in folded.columns.iter_mut().enumerate() {
             let content = self.cells(index).map(|cell| cell.chars().count()).max();
@@ -139,7 +138,7 @@ impl Grid {
         true
     }
 
-    fn drawn(&self) -> String {
+    fn render_lines(&self) -> String {
         let table = self.table(ContentArrangement::Disabled);
         let mut drawn = table.lines();
         let heights = self.columns.iter().map(|(heading, _)| heading.lines().count());
@@ -151,7 +150,7 @@ impl Grid {
                 Line::Text(text) => lines.push(text.clone()),
             }
         }
-        joined(&lines)
+        join(&lines)
     }
 
     /// Renders the table with long cells wrapped to the width; text between rows is not drawn.
@@ -167,19 +166,19 @@ impl Grid {
                 column.set_constraint(ColumnConstraint::UpperBoundary(Width::Fixed(44)));
             }
         }
-        joined(&table.lines().collect::<Vec<_>>())
+        join(&table.lines().collect::<Vec<_>>())
     }
 
     fn table(&self, arrangement: ContentArrangement) -> Table {
         let mut table = Table::new();
         table.load_style(STYLE).set_content_arrangement(arrangement);
-        let heading = |(name, side): &(String, Side)| aligned(name, *side);
+        let heading = |(name, side): &(String, Side)| aligned_cell(name, *side);
         table.set_header(self.columns.iter().map(heading).collect::<Vec<_>>());
         for line in &self.lines {
             if let Line::Cells(cells) = line {
                 let cells = cells.iter().zip(&self.columns);
                 table.add_row(
-                    cells.map(|(cell, (_, side))| aligned(cell, *side)).collect::<Vec<_>>(),
+                    cells.map(|(cell, (_, side))| aligned_cell(cell, *side)).collect::<Vec<_>>(),
                 );
             }
         }
@@ -211,14 +210,14 @@ fn fold(heading: &str, content: usize) -> String {
     folded
 }
 
-fn aligned(text: &str, side: Side) -> Cell {
+fn aligned_cell(text: &str, side: Side) -> Cell {
     Cell::new(text).set_alignment(match side {
         Side::Left => CellAlignment::Left,
         Side::Right => CellAlignment::Right,
     })
 }
 
-fn joined(lines: &[String]) -> String {
+fn join(lines: &[String]) -> String {
     let trimmed: Vec<&str> = lines.iter().map(|line| line.trim_end()).collect();
     trimmed.join("\n") + "\n"
 }
@@ -235,7 +234,7 @@ mod tests {
             ("range", Side::Right),
             ("limit", Side::Left),
         ];
-        let mut grid = Grid::new(&columns).spare(&["range"]);
+        let mut grid = Grid::new(&columns).optional_columns(&["range"]);
         let cells = ["8", "9.12k/s", "8.94k to 9.39k/s of several", "nothing saturated at all"];
         grid.row(cells.map(str::to_owned).to_vec());
         grid

@@ -5,10 +5,10 @@ use super::prose;
 use crate::sweep_title;
 use std::collections::BTreeSet;
 use syncline_record::units::{self, plural};
-use syncline_record::{Listed, Record, RunRecord};
+use syncline_record::{Record, RecordFile, RunRecord};
 
 /// The table of `list runs`.
-pub fn list(records: &[Listed]) -> String {
+pub fn list(records: &[RecordFile]) -> String {
     if records.is_empty() {
         return "no records here yet: syncline survey, probe and run write them\n".to_owned();
     }
@@ -21,7 +21,7 @@ pub fn list(records: &[Listed]) -> String {
         ("durability", Side::Left),
         ("id", Side::Left),
     ])
-    .spare(&["p50", "p99", "durability"]);
+    .optional_columns(&["p50", "p99", "durability"]);
     let mut refused = String::new();
     let runs: Vec<&RunRecord> =
         records.iter().filter_map(|listed| listed.record.as_ref().ok()?.as_run()).collect();
@@ -38,7 +38,7 @@ pub fn list(records: &[Listed]) -> String {
                 }
                 grid.row(cells(record, &runs));
             }
-            Err(error) => refused += &prose::wrapped("left out: ", &error.to_string()),
+            Err(error) => refused += &prose::wrap("left out: ", &error.to_string()),
         }
     }
     let table = if grid.is_empty() { String::new() } else { grid.render() };

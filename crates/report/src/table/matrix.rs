@@ -81,7 +81,7 @@ impl<'a> DirectoryRuns<'a> {
 
 /// The matrix of several directories.
 pub(super) fn matrix_of(directories: &[DirectoryRuns<'_>]) -> String {
-    let mut text = prose::wrapped(
+    let mut text = prose::wrap(
         "",
         "commits per second of one client that commits every insert, with the sync rate of each \
          directory",
@@ -100,7 +100,7 @@ pub(super) fn matrix_of(directories: &[DirectoryRuns<'_>]) -> String {
         ("x disk", Side::Right),
     ]);
     for store in &stores {
-        grid.text(prose::wrapped("", &format!("{}: {}", store.0, store.1)).trim_end());
+        grid.text(prose::wrap("", &format!("{}: {}", store.0, store.1)).trim_end());
         for directory in directories {
             let runs = directory.singles().filter(|run| column(run) == *store);
             runs.for_each(|run| grid.row(cells(directory, run)));
@@ -113,7 +113,7 @@ pub(super) fn matrix_of(directories: &[DirectoryRuns<'_>]) -> String {
         text += "\nx disk: commits/s divided by the disk's sync rate, one at a time\n";
         let turns = "turns: revolutions per second of a spinning disk that reports them, the ceiling of syncs \
                      to one block";
-        text += &prose::wrapped("", turns);
+        text += &prose::wrap("", turns);
     }
     let runs = directories.iter().flat_map(|one| one.singles().map(move |run| (one, run)));
     for (directory, run) in runs {
@@ -121,7 +121,7 @@ pub(super) fn matrix_of(directories: &[DirectoryRuns<'_>]) -> String {
             let (name, directory) = (&run.head.target.name, &directory.directory);
             let sentence =
                 format!("{name} in {directory}: {}; {}", finding.sentence, finding.advice);
-            text += &prose::wrapped("warning: ", &sentence);
+            text += &prose::wrap("warning: ", &sentence);
         }
     }
     text

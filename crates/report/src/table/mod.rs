@@ -40,11 +40,13 @@ mod survey;
 mod verification;
 mod width;
 
-pub(crate) use compare::{COLUMNS as COMPARED, cells as compared_cells, known as compared_rows};
-pub(crate) use observation::{shown as counter_unit, with_units};
+pub(crate) use compare::{
+    COLUMNS as COMPARED, cells as compared_cells, known_rows as compared_rows,
+};
+pub(crate) use observation::{unit_format as counter_unit, with_units};
 pub(crate) use probe_device::short_source;
 
-pub use as_published::{Published, as_published};
+pub use as_published::{PublishedSource, as_published};
 pub use compare::compare;
 pub use cost::{accounts, cost, functions_of};
 pub use endurance::{endurance_of_line, endurance_of_run};
@@ -53,11 +55,11 @@ pub use list::list;
 pub use matrix::matrix;
 pub use observation::observation;
 pub use probe::{Detail, probe};
-pub use prose::{listed, option, paragraph};
+pub use prose::{list_item, option, paragraph};
 pub use run::run;
 pub use series::series;
 pub use statements::statements;
 pub use stores::stores;
-pub use survey::{show, show_chosen, survey};
+pub use survey::{show, show_with_costs, survey};
 pub use verification::verification;
 pub use width::at_width;

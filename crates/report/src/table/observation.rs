@@ -21,10 +21,10 @@ pub fn observation(record: &ObservationRecord) -> String {
         "observed {}   {}   {}\n\n",
         store.name, record.identity.started, record.identity.id
     );
-    text += &format!("  {}, observed for {}\n", committed(body), units::span_ns(body.span_ns));
-    text += &prose::wrapped("  ", &place(record));
+    text += &format!("  {}, observed for {}\n", commit_rates(body), units::span_ns(body.span_ns));
+    text += &prose::wrap("  ", &sync_line_ratios(record));
     if let Some(why) = &store.disk_drops_syncs {
-        text += &prose::wrapped(
+        text += &prose::wrap(
             "  ",
             &format!(
                 "the disk below the log keeps nothing over a power cut, whatever the store syncs: {why}"
@@ -37,7 +37,7 @@ pub fn observation(record: &ObservationRecord) -> String {
     let conclusions = conclusions(record);
     if !conclusions.is_empty() {
         text += "\n";
-        text += &prose::wrapped("  ", &conclusions.join(" "));
+        text += &prose::wrap("  ", &conclusions.join(" "));
     }
     text += "\n";
     text += &fact("store", &product(store));
@@ -55,14 +55,14 @@ pub fn observation(record: &ObservationRecord) -> String {
         (None, why) => {
             text += &prose::heading("Replication");
             let why = why.as_deref().unwrap_or("the store does not report it");
-            text += &prose::wrapped("  ", &format!("not available: {why}"));
+            text += &prose::wrap("  ", &format!("not available: {why}"));
         }
     }
     text
 }
 
 /// The rate of commits and, if that includes transactions that only read, the rate of those that wrote.
-fn committed(body: &ObservationBody) -> String {
+fn commit_rates(body: &ObservationBody) -> String {
     if body.commits_hold_reads != Some(true) {
         return match body.commits_per_s {
             Some(per_s) => format!("{} commits/s", units::count(per_s)),
@@ -70,12 +70,12 @@ fn committed(body: &ObservationBody) -> String {
         };
     }
     let count = |per_s| units::or_unknown(per_s, units::count);
-    let (all, wrote) = (count(body.commits_per_s), count(writing(body)));
+    let (all, wrote) = (count(body.commits_per_s), count(writing_commits_per_s(body)));
     format!("{all} commits/s ({wrote} of them writes)")
 }
 
 /// Commits per second that may have written; all commits if the record does not distinguish them.
-fn writing(body: &ObservationBody) -> Option<f64> {
+fn writing_commits_per_s(body: &ObservationBody) -> Option<f64> {
     match &body.writing_commits_per_s {
         Some(counted) => counted.value,
         None => body.commits_per_s,
@@ -94,7 +94,7 @@ fn log(record: &ObservationRecord) -> String {
 }
 
 /// The ratio of its commits and sync calls to the sync line.
-fn place(record: &ObservationRecord) -> String {
+fn sync_line_ratios(record: &ObservationRecord) -> String {
     let body = &record.body;
     let line = &body.sync_line;
     let Some(line_1) = line.line_1.filter(|line| *line > 0.0) else {
@@ -107,7 +107,7 @@ fn place(record: &ObservationRecord) -> String {
     };
     let named = |name: &str, line: f64| {
         let share = |rate: f64| units::times(rate / line);
-        let commits = units::or_unknown(writing(body), share);
+        let commits = units::or_unknown(writing_commits_per_s(body), share);
         let calls = units::or_unknown(body.sync_calls_per_s.value, share);
         format!("{wrote} {commits} {name} ({}), sync calls {calls}", units::rate(line))
     };
@@ -157,7 +157,7 @@ fn counters(body: &ObservationBody) -> String {
     let seconds = (span_ns as f64 / 1e9).max(f64::MIN_POSITIVE);
     // The record also has how each was read, and the store's other counters.
     for counter in counters.iter().filter(|counter| counter.meaning != "other") {
-        let show = shown(&counter.unit);
+        let show = unit_format(&counter.unit);
         let grown = counter.grown.map(|grown| grown as f64);
         let meaning = counter.meaning.replace('_', " ");
         grid.row(vec![
@@ -168,7 +168,7 @@ fn counters(body: &ObservationBody) -> String {
                 "commits" if counter.grown.is_some() && body.own_commits > 0 => {
                     format!("{} of them by this observation", body.own_commits)
                 }
-                _ => unavailable(counter),
+                _ => missing_reason(counter),
             },
         ]);
     }
@@ -181,13 +181,13 @@ fn counters(body: &ObservationBody) -> String {
 }
 
 /// Why the growth of a counter is not known; empty if it is.
-pub(super) fn unavailable(counter: &CounterFigures) -> String {
+pub(super) fn missing_reason(counter: &CounterFigures) -> String {
     let why = counter.reason.as_ref();
     why.map_or_else(String::new, |why| format!("not available: {why}"))
 }
 
 /// How values of a unit are shown.
-pub(crate) fn shown(unit: &str) -> fn(f64) -> String {
+pub(crate) fn unit_format(unit: &str) -> fn(f64) -> String {
     match unit {
         "bytes" => units::size,
         "ns" => units::span,
@@ -238,7 +238,7 @@ fn settings(heading: &str, settings: &[Setting]) -> String {
         for setting in settings {
             let value = with_units(&setting.value);
             let line = format!("{} = {value} ({})", setting.name, setting.said_by);
-            text += &prose::wrapped("  ", &line);
+            text += &prose::wrap("  ", &line);
         }
     }
     text

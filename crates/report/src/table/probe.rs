@@ -39,7 +39,7 @@ fn headline(record: &ProbeRecord) -> String {
             one = format!("p50 {p50}, p99 {p99}, max {}", units::span_ns(times.max));
         }
         let first = format!("  syncs one at a time  {:>9}  ", units::rate(line_1));
-        text += &prose::wrapped(&first, &one);
+        text += &prose::wrap(&first, &one);
         let most = units::or_unknown(line.line_max, units::rate);
         text += &format!("  syncs in parallel    {most:>9}");
         if let Some(outstanding) = line.line_max_outstanding {
@@ -54,7 +54,7 @@ fn headline(record: &ProbeRecord) -> String {
         text += &format!("  sync rate unknown: {reason}\n");
     }
     if let Some(reason) = &body.cut_short {
-        text += &prose::wrapped("  cut short: ", reason);
+        text += &prose::wrap("  cut short: ", reason);
     }
     text
 }
@@ -81,7 +81,7 @@ fn cells(record: &ProbeRecord, detail: Detail) -> String {
             ("the same by fio", Side::Left),
         ]);
     }
-    let mut grid = Grid::new(&columns).spare(&["p90", "p99.9", "max"]);
+    let mut grid = Grid::new(&columns).optional_columns(&["p90", "p99.9", "max"]);
     for cell in &record.body.cells {
         match (&cell.measured, &cell.reason) {
             (Some(figures), _) => grid.row(row(cell, figures, detail)),
@@ -90,7 +90,7 @@ fn cells(record: &ProbeRecord, detail: Detail) -> String {
                 let size = units::size(cell.write_bytes as f64);
                 let (state, outstanding) = (state(cell), cell.outstanding);
                 let what = format!("{}, {size}, {state}, {outstanding}: {reason}", cell.method);
-                grid.text(prose::wrapped("", &what).trim_end());
+                grid.text(prose::wrap("", &what).trim_end());
             }
         }
     }
@@ -103,7 +103,7 @@ fn cells(record: &ProbeRecord, detail: Detail) -> String {
     let legend = "out: syncs outstanding at the same time; times: of one write with its sync; unwritten: \
                   blocks that were allocated and never written; one block: the same written block over \
                   and over";
-    text + &prose::wrapped("  ", legend)
+    text + &prose::wrap("  ", legend)
 }
 
 fn row(cell: &Cell, figures: &CellFigures, detail: Detail) -> Vec<String> {
@@ -141,7 +141,7 @@ fn two_clusters(cell: &Cell, figures: &CellFigures) -> String {
     let Some([low, high]) = figures.modes.as_deref() else {
         return String::new();
     };
-    prose::wrapped(
+    prose::wrap(
         "  two clusters: ",
         &format!(
             "{} of {}, {}: {} near {}, {} near {}",
@@ -196,7 +196,7 @@ fn transfers(record: &ProbeRecord) -> String {
     let mut text = if grid.is_empty() { String::new() } else { format!("\n{}", grid.render()) };
     let reads = body.reads.iter().filter_map(|read| read.reason.as_ref());
     for reason in reads.chain(body.sequential.iter().filter_map(|one| one.reason.as_ref())) {
-        text += &prose::wrapped("  unknown: ", reason);
+        text += &prose::wrap("  unknown: ", reason);
     }
     text
 }
@@ -209,14 +209,14 @@ fn verdicts(record: &ProbeRecord) -> String {
     }
     for verdict in &body.verdicts {
         let sentence = format!("{}: {}: {}", verdict.subject, verdict.word, verdict.reason);
-        text += &prose::wrapped("  ", &sentence);
+        text += &prose::wrap("  ", &sentence);
         if let Some(remedy) = &verdict.remedy {
             text += &format!("  to change it: {remedy}\n");
         }
     }
     // Notes that the device part has printed are not repeated.
     for note in body.notes.iter().filter(|note| !body.device.sentences.contains(note)) {
-        text += &prose::wrapped("  note: ", note);
+        text += &prose::wrap("  note: ", note);
     }
     let counts = &body.flush_counts;
     if let Some(reason) = &counts.reason {

@@ -25,7 +25,7 @@ pub(super) fn device(record: &ProbeRecord) -> String {
     let mut text =
         if grid.is_empty() { String::new() } else { format!("\n{}", grid.render_wrapped()) };
     for sentence in &device.sentences {
-        text += &prose::wrapped("  note: ", sentence);
+        text += &prose::wrap("  note: ", sentence);
     }
     for remedy in device.layers.iter().filter_map(|layer| layer.remedy.as_ref()) {
         text += &format!("  to change it: {remedy}\n");

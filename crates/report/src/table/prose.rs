@@ -3,7 +3,7 @@
 use super::width::width;
 
 /// The text wrapped to the width; the first line starts with `first`, the others with as many spaces.
-pub(super) fn wrapped(first: &str, text: &str) -> String {
+pub(super) fn wrap(first: &str, text: &str) -> String {
     let indent = first.chars().count();
     let mut result = String::from(first);
     let mut column = indent;
@@ -26,22 +26,22 @@ pub(super) fn wrapped(first: &str, text: &str) -> String {
 
 /// "name        value", the value wrapped in its column.
 pub(super) fn fact(name: &str, value: &str) -> String {
-    wrapped(&format!("{name:<14}"), value)
+    wrap(&format!("{name:<14}"), value)
 }
 
 /// An option of a listed item, its meaning wrapped in its column.
 pub fn option(name: &str, meaning: &str) -> String {
-    wrapped(&format!("    {name:<18} "), meaning)
+    wrap(&format!("    {name:<18} "), meaning)
 }
 
 /// A listed item: name, availability, description.
-pub fn listed(name: &str, state: &str, what: &str) -> String {
-    wrapped(&format!("{name:<11} {state:<13} "), what)
+pub fn list_item(name: &str, state: &str, what: &str) -> String {
+    wrap(&format!("{name:<11} {state:<13} "), what)
 }
 
 /// A sentence wrapped to the width.
 pub fn paragraph(text: &str) -> String {
-    wrapped("", text)
+    wrap("", text)
 }
 
 /// A heading with a blank line before it.
@@ -51,11 +51,11 @@ pub(super) fn heading(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{fact, option, wrapped};
+    use super::{fact, option, wrap};
 
     #[test]
     fn long_texts_wrap_under_their_first_word() {
-        let text = wrapped("- ", &"word ".repeat(30));
+        let text = wrap("- ", &"word ".repeat(30));
         let lines: Vec<_> = text.lines().collect();
         assert_eq!(lines.len(), 2);
         assert!(lines.iter().all(|line| line.chars().count() <= 100));

@@ -12,11 +12,11 @@ use syncline_record::{no_sync_line_ratio, sync_line_ratio};
 
 /// The view of a run.
 pub fn run(run: &RunRecord) -> String {
-    run_chosen(run, &CostChoice::default())
+    run_with_costs(run, &CostChoice::default())
 }
 
 /// The same, with a choice of what is shown of its cost by module, if it was profiled.
-pub(super) fn run_chosen(run: &RunRecord, choice: &CostChoice) -> String {
+pub(super) fn run_with_costs(run: &RunRecord, choice: &CostChoice) -> String {
     let mut text = headline(run);
     text += "\n";
     text += &setting(run);
@@ -31,7 +31,7 @@ pub(super) fn run_chosen(run: &RunRecord, choice: &CostChoice) -> String {
     if run.head.plan.looks_per_s.is_some() {
         text += &super::cost(run, choice);
     }
-    text += &ending(run);
+    text += &conclusions(run);
     text
 }
 
@@ -55,14 +55,14 @@ fn headline(run: &RunRecord) -> String {
         let space = if figure.unit.is_empty() { "" } else { " " };
         let (value, unit) = (units::figure(figure.value), &figure.unit);
         let figure = format!("{value}{space}{unit} {}", figure.name);
-        text += &prose::wrapped("  ", &figure);
+        text += &prose::wrap("  ", &figure);
     }
-    text += &prose::wrapped("  ", &place(run));
+    text += &prose::wrap("  ", &sync_line_ratios(run));
     if let Some(reason) = &end.cut_short {
-        text += &prose::wrapped("  cut short: ", reason);
+        text += &prose::wrap("  cut short: ", reason);
     }
     if let Some(notice) = &run.head.workload.notice {
-        text += &prose::wrapped("  ", notice);
+        text += &prose::wrap("  ", notice);
     }
     text
 }
@@ -87,7 +87,7 @@ pub(super) const ONE_AT_A_TIME: &str = "the disk's sync rate one at a time";
 pub(super) const BEST_IN_PARALLEL: &str = "its best in parallel";
 
 /// The ratios of commits per second to the disk's sync rates.
-fn place(run: &RunRecord) -> String {
+fn sync_line_ratios(run: &RunRecord) -> String {
     let line = &run.end.sync_line;
     if let Some(why) = no_sync_line_ratio(run, line) {
         return format!("cannot be compared with the disk's sync rate: {why}");
@@ -136,7 +136,7 @@ fn setting(run: &RunRecord) -> String {
     if !options.is_empty() {
         text += &fact("options", &options.join(" "));
     }
-    text += &fact("measured", &measured(run));
+    text += &fact("measured", &measured_span(run));
     text += &fact("machine", &run.head.machine.in_words());
     if let Some(directory) = &target.log_directory {
         let device = run.end.device.name.as_deref().unwrap_or("no single disk");
@@ -167,7 +167,7 @@ fn setting(run: &RunRecord) -> String {
     text
 }
 
-fn measured(run: &RunRecord) -> String {
+fn measured_span(run: &RunRecord) -> String {
     let warm_up = match run.head.plan.warm_up_ns {
         0 => "without warm-up".to_owned(),
         ns => format!("after {} of warm-up", units::span_ns(ns)),
@@ -179,11 +179,11 @@ fn measured(run: &RunRecord) -> String {
     format!("{} {warm_up}{ended}", units::span_ns(run.end.measured_ns))
 }
 
-fn ending(run: &RunRecord) -> String {
+fn conclusions(run: &RunRecord) -> String {
     let mut text = String::new();
     if let Some(found) = &run.end.saturation {
         text += &prose::heading("Bottleneck");
-        text += &prose::wrapped("  ", &format!("{}: {}", found.bottleneck(), found.reason));
+        text += &prose::wrap("  ", &format!("{}: {}", found.bottleneck(), found.reason));
     }
     if let Some(fair) = run.end.fairness.as_ref().filter(|_| run.head.plan.clients > 1) {
         text += &prose::heading("Commits per client");
@@ -194,7 +194,7 @@ fn ending(run: &RunRecord) -> String {
         for check in &run.end.checks {
             let detail =
                 check.detail.as_ref().map_or_else(String::new, |detail| format!(" ({detail})"));
-            text += &prose::wrapped("  ", &format!("{}: {}{detail}", check.outcome, check.name));
+            text += &prose::wrap("  ", &format!("{}: {}{detail}", check.outcome, check.name));
         }
     }
     if !run.end.warnings.is_empty() {
@@ -203,7 +203,7 @@ fn ending(run: &RunRecord) -> String {
     for alike in run.end.warnings.chunk_by(|one, next| one.advice == next.advice) {
         let what: Vec<&str> = alike.iter().map(|warning| warning.what.as_str()).collect();
         let sentence = format!("{}; {}", what.join("; "), alike[0].advice);
-        text += &prose::wrapped("warning: ", &sentence);
+        text += &prose::wrap("warning: ", &sentence);
     }
     text
 }

@@ -46,7 +46,7 @@ pub(super) fn outcomes(run: &RunRecord) -> String {
             "{} acknowledged after the measured time, counted in no rate",
             plural(late, "commit")
         );
-        text += &prose::wrapped("  ", &words);
+        text += &prose::wrap("  ", &words);
     }
     let causes = [
         ("conflict", &all.conflict_causes),
@@ -63,7 +63,7 @@ pub(super) fn outcomes(run: &RunRecord) -> String {
             "{} offered, {} started, {} of them late, {} skipped, {} abandoned",
             arrivals.offered, arrivals.started, arrivals.late, arrivals.skipped, arrivals.abandoned
         );
-        text += &prose::wrapped("  arrivals: ", &words);
+        text += &prose::wrap("  arrivals: ", &words);
     }
     text
 }
@@ -91,7 +91,7 @@ pub(super) fn percentiles(run: &RunRecord) -> String {
             grid.row(times_row(&format!("  {} response", one.name), one.count, times));
         }
     }
-    drawn(&grid)
+    block(&grid)
 }
 
 /// Times of operations, if they were requested.
@@ -103,7 +103,7 @@ pub(super) fn operations(run: &RunRecord) -> String {
             grid.row(times_row(&format!("  {}{pipelined}", one.name), one.count, times));
         }
     }
-    drawn(&grid)
+    block(&grid)
 }
 
 /// The store's own counts and times of its parts.
@@ -128,7 +128,7 @@ pub(super) fn internals(run: &RunRecord) -> String {
         });
         grid.row(cells);
     }
-    drawn(&grid)
+    block(&grid)
 }
 
 /// Each repetition, if there were several.
@@ -155,7 +155,7 @@ pub(super) fn repetitions(run: &RunRecord) -> String {
             ]);
         }
     }
-    drawn(&grid)
+    block(&grid)
 }
 
 /// The cost of one commit, with the source of each figure.
@@ -184,7 +184,7 @@ pub(super) fn counts(run: &RunRecord) -> String {
     }
     let mut text = format!("\n{}", grid.render_wrapped());
     if let Some(commits) = per.commits_per_sync() {
-        text += &prose::wrapped("  ", &format!("commits per sync: {}", units::figure(commits)));
+        text += &prose::wrap("  ", &format!("commits per sync: {}", units::figure(commits)));
     }
     text
 }
@@ -201,9 +201,9 @@ pub(super) fn counters(run: &RunRecord) -> String {
     ]);
     // The record also has how each was read, and the store's other counters.
     for counter in counters.iter().filter(|counter| counter.meaning != "other") {
-        let show = super::observation::shown(&counter.unit);
+        let show = super::observation::unit_format(&counter.unit);
         let grown = units::or_unknown(counter.grown.map(|grown| grown as f64), show);
-        let why = super::observation::unavailable(counter);
+        let why = super::observation::missing_reason(counter);
         let meaning = counter.meaning.replace('_', " ");
         grid.row(vec![format!("  {meaning} ({})", counter.name), grown, why]);
     }
@@ -214,7 +214,7 @@ pub(super) fn counters(run: &RunRecord) -> String {
     let mut text = format!("\n{}", grid.render_wrapped());
     if let Some(commits) = run.end.commits_per_sync_by_store {
         let sentence = format!("commits per sync, by these counters: {}", units::figure(commits));
-        text += &prose::wrapped("  ", &sentence);
+        text += &prose::wrap("  ", &sentence);
     }
     text
 }
@@ -240,6 +240,6 @@ fn times_row(name: &str, count: u64, times: &Latency) -> Vec<String> {
     cells
 }
 
-pub(super) fn drawn(grid: &Grid) -> String {
+pub(super) fn block(grid: &Grid) -> String {
     if grid.is_empty() { String::new() } else { format!("\n{}", grid.render()) }
 }

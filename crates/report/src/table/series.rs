@@ -18,7 +18,7 @@ pub fn series(runs: &[&RunRecord]) -> String {
     if others.iter().any(|run| run.head.workload.name != *workload) {
         return String::new();
     }
-    let differing = differing(runs);
+    let differing = differing_options(runs);
     let mut columns =
         vec![("store", Side::Left), ("durable", Side::Left), ("clients", Side::Right)];
     columns.extend(differing.iter().map(|name| (*name, Side::Right)));
@@ -36,7 +36,7 @@ pub fn series(runs: &[&RunRecord]) -> String {
         || others.iter().any(|run| run.head.workload.unit_per_transaction != 1))
     .then(|| format!("{}/s", first.head.workload.unit));
     columns.extend(unit.iter().map(|unit| (unit.as_str(), Side::Right)));
-    let mut grid = Grid::new(&columns).spare(&["from-to", "p50", "conflicts"]);
+    let mut grid = Grid::new(&columns).optional_columns(&["from-to", "p50", "conflicts"]);
     for run in runs {
         grid.row(cells(run, &differing, repeated, unit.is_some()));
     }
@@ -45,7 +45,7 @@ pub fn series(runs: &[&RunRecord]) -> String {
     } else {
         "conflicts: transactions given up, and retries"
     };
-    let note = prose::wrapped(
+    let note = prose::wrap(
         "",
         &format!(
             "per sync: commits per sync; {last}; durable: the durability; its evidence is listed with each run \
@@ -61,7 +61,7 @@ pub fn series(runs: &[&RunRecord]) -> String {
 }
 
 /// The options that are not the same in all runs.
-fn differing<'r>(runs: &[&'r RunRecord]) -> Vec<&'r str> {
+fn differing_options<'r>(runs: &[&'r RunRecord]) -> Vec<&'r str> {
     let names: BTreeSet<&str> =
         runs.iter().flat_map(|run| run.head.workload.options.keys().map(String::as_str)).collect();
     let value = |run: &'r RunRecord, name: &str| run.head.workload.options.get(name);

@@ -10,7 +10,7 @@ pub fn statements(run: &RunRecord) -> String {
         let why = run.head.target.statements_reason.as_deref();
         let why = why.unwrap_or("the record is of an older version, which did not store them");
         text += "\n";
-        text += &prose::wrapped("  ", &format!("no statements: {why}"));
+        text += &prose::wrap("  ", &format!("no statements: {why}"));
         return text;
     };
     let mut part = |heading: &str, lines: &[String]| {

@@ -10,7 +10,7 @@ use crate::survey::{Group, StepOutcome, Survey};
 use syncline_record::units;
 
 /// True if no store ran in more than one of the directories.
-pub(super) fn each_in_its_own(surveys: &[Survey<'_>]) -> bool {
+pub(super) fn is_one_directory_per_store(surveys: &[Survey<'_>]) -> bool {
     let named = |group: Group<'_>| (group.target, group.durability, group.model);
     let mut seen = Vec::new();
     for survey in surveys {
@@ -62,11 +62,11 @@ pub fn stores(surveys: &[Survey<'_>]) -> String {
         ("p99", Side::Right),
         ("bottleneck", Side::Left),
     ])
-    .spare(&["p50", "x disk (max)"]);
+    .optional_columns(&["p50", "x disk (max)"]);
     for (letter, survey) in letters.zip(surveys) {
         for group in survey.groups() {
             for step in &group.steps {
-                let StepOutcome::Ran(run) = step.outcome else {
+                let StepOutcome::Run(run) = step.outcome else {
                     continue;
                 };
                 let store = match &same {
@@ -84,5 +84,5 @@ pub fn stores(surveys: &[Survey<'_>]) -> String {
     let legend = "x disk: commits/s divided by the sync rate of the disk that has the log, one at a time (1) \
                   and best in parallel (max); per sync: commits that shared one counted sync; the \
                   durability was read back, power loss not tested";
-    text + &grid.render() + &prose::wrapped("", legend)
+    text + &grid.render() + &prose::wrap("", legend)
 }

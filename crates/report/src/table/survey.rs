@@ -1,7 +1,7 @@
 //! The survey: its sync line, its table with ratios to the line, and its sentences.
 
 use super::grid::{Grid, Side};
-use super::run::run_chosen;
+use super::run::run_with_costs;
 use super::{Detail, probe, prose};
 use crate::cost::{CostChoice, too_few};
 use crate::survey::{Group, StepOutcome, Survey, survey_warnings};
@@ -10,17 +10,17 @@ use syncline_record::{Latency, Record, RunRecord, SyncLine, sync_line_ratio};
 
 /// The survey of one directory: the line, one table of stores, three sentences, warnings.
 pub fn survey(survey: &Survey<'_>) -> String {
-    survey_chosen(survey, &CostChoice::default())
+    survey_with_costs(survey, &CostChoice::default())
 }
 
 /// The same, with a choice of what is shown of profiled stages.
-fn survey_chosen(survey: &Survey<'_>, choice: &CostChoice) -> String {
+fn survey_with_costs(survey: &Survey<'_>, choice: &CostChoice) -> String {
     let mut text = line_of(survey);
     text += "\n";
     text += &rows(survey);
     text += "\n";
     for (number, sentence) in survey.sentences().iter().enumerate() {
-        text += &prose::wrapped(&format!("{}. ", number + 1), sentence);
+        text += &prose::wrap(&format!("{}. ", number + 1), sentence);
     }
     text += &warnings(survey);
     for run in &survey.runs {
@@ -41,24 +41,24 @@ fn cost_of(run: &RunRecord, choice: &CostChoice) -> String {
             || super::cost(run, choice),
             |few| {
                 let longer = "--duration TIME measures each stage for longer";
-                prose::wrapped("  ", &format!("too short: {few}; {longer}"))
+                prose::wrap("  ", &format!("too short: {few}; {longer}"))
             },
         )
 }
 
 /// Any records: a probe with runs as a survey, several of those also as a matrix, all others one by one.
 pub fn show(records: &[Record]) -> String {
-    show_chosen(records, &CostChoice::default())
+    show_with_costs(records, &CostChoice::default())
 }
 
 /// The same, with a choice of what is shown of profiled runs.
-pub fn show_chosen(records: &[Record], choice: &CostChoice) -> String {
+pub fn show_with_costs(records: &[Record], choice: &CostChoice) -> String {
     let surveys = Survey::all(records);
     let whole: Vec<&Survey<'_>> = surveys.iter().filter(|survey| !survey.runs.is_empty()).collect();
-    let mut parts: Vec<String> = whole.iter().map(|one| survey_chosen(one, choice)).collect();
+    let mut parts: Vec<String> = whole.iter().map(|one| survey_with_costs(one, choice)).collect();
     if whole.len() > 1 {
         let several: Vec<Survey<'_>> = whole.iter().map(|one| (*one).clone()).collect();
-        if super::stores::each_in_its_own(&several) {
+        if super::stores::is_one_directory_per_store(&several) {
             parts.push(super::stores(&several));
         } else {
             parts.push(super::matrix(&several));
@@ -82,7 +82,7 @@ pub fn show_chosen(records: &[Record], choice: &CostChoice) -> String {
         });
         match record {
             _ if shown => {}
-            Record::Run(record) => parts.push(run_chosen(record, choice)),
+            Record::Run(record) => parts.push(run_with_costs(record, choice)),
             Record::Probe(record) => parts.push(probe(record, Detail::Short)),
             Record::Observation(record) => parts.push(super::observation(record)),
             Record::Verification(record) => parts.push(super::verification(record)),
@@ -130,15 +130,15 @@ fn rows(survey: &Survey<'_>) -> String {
         ("p99", Side::Right),
         ("bottleneck", Side::Left),
     ])
-    .spare(&["from-to", "p50", "x disk (max)"]);
+    .optional_columns(&["from-to", "p50", "x disk (max)"]);
     let groups = survey.groups();
     for group in &groups {
         grid.text(heading(group));
         for step in &group.steps {
             match step.outcome {
-                StepOutcome::Ran(run) => {
+                StepOutcome::Run(run) => {
                     grid.row(cells(run, survey.line()));
-                    if let Some(starved) = starved(run) {
+                    if let Some(starved) = starvation(run) {
                         grid.text(format!("{:>7}  {starved}", ""));
                     }
                 }
@@ -152,7 +152,7 @@ fn rows(survey: &Survey<'_>) -> String {
         return "no store was run\n".to_owned();
     }
     grid.render()
-        + &prose::wrapped(
+        + &prose::wrap(
             "",
             "commits/s: median of the repetitions, from-to between them; x disk: commits/s divided by the \
              disk's sync rate, one at a time (1) and best in parallel (max); per sync: commits that shared \
@@ -168,7 +168,7 @@ fn heading(group: &Group<'_>) -> String {
     let target = &run.head.target;
     let version = target.version.as_ref().map_or_else(String::new, |version| format!(" {version}"));
     let isolation = units::or_unknown(target.isolation.as_deref(), str::to_owned);
-    let mut text = prose::wrapped(
+    let mut text = prose::wrap(
         "",
         &format!(
             "{}{version}, {}, isolation {isolation}, durability {}",
@@ -178,13 +178,13 @@ fn heading(group: &Group<'_>) -> String {
         ),
     );
     if let Some(notice) = &run.head.workload.notice {
-        text += &prose::wrapped("", notice);
+        text += &prose::wrap("", notice);
     }
     text.trim_end().to_owned()
 }
 
 /// The number of starved clients, if there are any: percentiles do not show them.
-fn starved(run: &RunRecord) -> Option<String> {
+fn starvation(run: &RunRecord) -> Option<String> {
     let starved = run.end.fairness.as_ref()?.starved.len();
     let clients = run.head.plan.clients;
     (starved > 0).then(|| {
@@ -228,7 +228,7 @@ fn warnings(survey: &Survey<'_>) -> String {
     let mut text = String::new();
     for warning in survey_warnings(survey) {
         let sentence = format!("{}: {}", warning.about(), warning.sentence);
-        text += &prose::wrapped("warning: ", &sentence);
+        text += &prose::wrap("warning: ", &sentence);
     }
     if text.is_empty() { text } else { format!("\n{text}") }
 }

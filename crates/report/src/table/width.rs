@@ -18,11 +18,11 @@ thread_local! {
 
 /// The current width of text, in columns.
 pub(super) fn width() -> usize {
-    room().min(WIDEST)
+    width_limit().min(WIDEST)
 }
 
 /// The current limit for the width of a table, in columns.
-pub(super) fn room() -> usize {
+pub(super) fn width_limit() -> usize {
     TERMINAL.get().map_or(usize::MAX, |columns| columns.max(NARROWEST))
 }
 
@@ -36,14 +36,14 @@ pub fn at_width<T>(columns: Option<usize>, draw: impl FnOnce() -> T) -> T {
 
 #[cfg(test)]
 mod tests {
-    use super::{at_width, room, width};
+    use super::{at_width, width, width_limit};
 
     #[test]
     fn a_width_holds_only_within_its_call() {
-        assert_eq!((width(), room()), (100, usize::MAX));
-        assert_eq!(at_width(Some(80), || (width(), room())), (80, 80));
-        assert_eq!(at_width(Some(200), || (width(), room())), (100, 200));
-        assert_eq!(at_width(Some(1), || (width(), room())), (60, 60));
+        assert_eq!((width(), width_limit()), (100, usize::MAX));
+        assert_eq!(at_width(Some(80), || (width(), width_limit())), (80, 80));
+        assert_eq!(at_width(Some(200), || (width(), width_limit())), (100, 200));
+        assert_eq!(at_width(Some(1), || (width(), width_limit())), (60, 60));
         assert_eq!(at_width(None, width), 100);
         assert_eq!(width(), 100);
     }

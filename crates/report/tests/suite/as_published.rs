@@ -9,7 +9,7 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 use syncline_record::{Record, RunEnd, RunRecord};
 use syncline_report::html;
-use syncline_report::table::{Published, as_published};
+use syncline_report::table::{PublishedSource, as_published};
 
 fn records(runs: Vec<RunRecord>) -> Vec<Record> {
     runs.into_iter().map(Record::from).collect()
@@ -55,8 +55,8 @@ fn from_dual_records() -> Vec<Record> {
     records
 }
 
-fn every_view() -> Vec<(&'static str, Published, Vec<Record>)> {
-    use Published::{Bigdata, Derby, FromDual, K2, Mail2002};
+fn every_view() -> Vec<(&'static str, PublishedSource, Vec<Record>)> {
+    use PublishedSource::{Bigdata, Derby, FromDual, K2, Mail2002};
     vec![
         ("as_k2_tpcc.txt", K2, records(vec![tpcc(), tpcc_elsewhere()])),
         ("as_k2_ycsb.txt", K2, records(vec![ycsb()])),
@@ -68,7 +68,7 @@ fn every_view() -> Vec<(&'static str, Published, Vec<Record>)> {
 }
 
 /// The source of a published file, read directly.
-fn source(published: Published) -> Value {
+fn source(published: PublishedSource) -> Value {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/data/published");
     let path = format!("{folder}/{}.json", published.word());
     let file: Value = serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
@@ -98,7 +98,7 @@ fn open(mut run: RunRecord) -> RunRecord {
 fn the_rate_of_an_open_loop_is_not_a_rate_of_single_inserts() {
     let of = |run: RunRecord| records(vec![run]);
     let run = || fixture::run(ENGINE, 1, 40.0, 1.0);
-    for view in [Published::Mail2002, Published::FromDual] {
+    for view in [PublishedSource::Mail2002, PublishedSource::FromDual] {
         let shown = |run| as_published(view, &of(run)).map(|text| unwrapped(&text));
         assert!(shown(run()).unwrap().contains("40"), "{view:?}");
         match shown(open(run())) {
@@ -110,9 +110,11 @@ fn the_rate_of_an_open_loop_is_not_a_rate_of_single_inserts() {
 
 #[test]
 fn an_open_loop_is_named_in_every_view() {
-    for (view, run) in
-        [(Published::K2, tpcc()), (Published::Bigdata, mrow()), (Published::Derby, select())]
-    {
+    for (view, run) in [
+        (PublishedSource::K2, tpcc()),
+        (PublishedSource::Bigdata, mrow()),
+        (PublishedSource::Derby, select()),
+    ] {
         let text = |run| unwrapped(&as_published(view, &records(vec![run])).unwrap());
         assert!(!text(run.clone()).contains("open loop"), "{view:?}");
         let text = text(open(run));
@@ -144,7 +146,7 @@ fn several_runs_of_one_load_keep_the_width_too() {
     };
     for metered in [false, true] {
         let runs = vec![join(metered), join(metered), join(metered), join(false)];
-        let text = as_published(Published::Derby, &records(runs)).unwrap();
+        let text = as_published(PublishedSource::Derby, &records(runs)).unwrap();
         let headings =
             text.lines().filter(|line| line.starts_with("module ") || line.starts_with("now "));
         let headings = unwrapped(&headings.collect::<Vec<_>>().join(" "));
@@ -155,7 +157,7 @@ fn several_runs_of_one_load_keep_the_width_too() {
         assert!(widest <= Some(100), "{text}");
     }
     let many = records((0..12).map(|_| tpcc()).collect());
-    let text = as_published(Published::K2, &many).unwrap();
+    let text = as_published(PublishedSource::K2, &many).unwrap();
     assert!(text.contains("  now 12: stock-level"), "{text}");
     assert!(text.lines().all(|line| line.chars().count() <= 100), "{text}");
 }
@@ -197,16 +199,16 @@ fn a_record_that_does_not_fit_is_refused_with_the_command_that_makes_one() {
     let zipfian = run_of("ycsb", "read=0.95 update=0.05 distribution=zipfian", 8, 900.0);
     let no_weights = run_of("tpcc", "warehouses=1", 8, 900.0);
     for (published, record, is, command) in [
-        (Published::K2, insert(), "a run of insert", "run tpcc --profile k2"),
-        (Published::K2, probe(), "a probe", "run tpcc --profile k2"),
-        (Published::K2, other_mix.into(), "a mix that K2 did not publish", "run tpcc"),
-        (Published::K2, zipfian.into(), "a mix that K2 did not publish", "run tpcc"),
-        (Published::K2, no_weights.into(), "a mix that K2 did not publish", "run tpcc"),
-        (Published::Mail2002, select().into(), "a run of select", "run insert --clients 1"),
-        (Published::Bigdata, insert(), "a run of insert", "run concurrent-tx"),
-        (Published::Bigdata, probe(), "a probe", "run mrow"),
-        (Published::FromDual, mrow().into(), "a run of mrow", "run insert"),
-        (Published::Derby, insert(), "a run of insert", "run select"),
+        (PublishedSource::K2, insert(), "a run of insert", "run tpcc --profile k2"),
+        (PublishedSource::K2, probe(), "a probe", "run tpcc --profile k2"),
+        (PublishedSource::K2, other_mix.into(), "a mix that K2 did not publish", "run tpcc"),
+        (PublishedSource::K2, zipfian.into(), "a mix that K2 did not publish", "run tpcc"),
+        (PublishedSource::K2, no_weights.into(), "a mix that K2 did not publish", "run tpcc"),
+        (PublishedSource::Mail2002, select().into(), "a run of select", "run insert --clients 1"),
+        (PublishedSource::Bigdata, insert(), "a run of insert", "run concurrent-tx"),
+        (PublishedSource::Bigdata, probe(), "a probe", "run mrow"),
+        (PublishedSource::FromDual, mrow().into(), "a run of mrow", "run insert"),
+        (PublishedSource::Derby, insert(), "a run of insert", "run select"),
     ] {
         let id = record.identity().id.clone();
         let refusal = as_published(published, &[record]).unwrap_err().to_string();
@@ -216,9 +218,9 @@ fn a_record_that_does_not_fit_is_refused_with_the_command_that_makes_one() {
         assert_eq!(refusal.lines().count(), 1);
     }
     // A matrix needs a run of one client that commits every insert; with one, other runs are not refused.
-    let refusal = as_published(Published::Mail2002, &[insert(), probe()]).unwrap_err();
+    let refusal = as_published(PublishedSource::Mail2002, &[insert(), probe()]).unwrap_err();
     assert!(refusal.to_string().contains("run insert --clients 1"), "{refusal}");
-    for published in Published::ALL {
+    for published in PublishedSource::ALL {
         assert!(as_published(published, &[]).is_err(), "{published:?}");
     }
 }
@@ -226,27 +228,37 @@ fn a_record_that_does_not_fit_is_refused_with_the_command_that_makes_one() {
 #[test]
 fn one_record_that_does_not_fit_refuses_all() {
     let mixed = records(vec![concurrent_tx(), select()]);
-    assert!(as_published(Published::Bigdata, &mixed).is_err());
+    assert!(as_published(PublishedSource::Bigdata, &mixed).is_err());
 }
 
 /// 1,102 aborted of 9,957 that 2007 would have printed as committed, in 5,123 ms.
 #[test]
 fn printed_and_corrected_rates_of_a_run_are_in_one_row() {
-    let text = as_published(Published::Bigdata, &records(vec![concurrent_tx()])).unwrap();
-    let now = text.lines().skip_while(|line| !line.starts_with("now: engine")).nth(1);
-    let cells: Vec<&str> = now.unwrap().split_whitespace().collect();
+    let text = as_published(PublishedSource::Bigdata, &records(vec![concurrent_tx()])).unwrap();
+    let cells: Vec<&str> = text
+        .lines()
+        .skip_while(|line| !line.starts_with("now: engine"))
+        .nth(1)
+        .unwrap()
+        .split_whitespace()
+        .collect();
     let expected = ["20", "9957", "1102", "24", "19", "5123", "1943", "1728.3", "11.1", "%"];
     assert_eq!(cells, expected);
     assert!(text.contains("21 by cause serialization, 3 by cause limit"), "{text}");
-    let text = as_published(Published::Bigdata, &records(vec![mrow()])).unwrap();
-    let now = text.lines().find(|line| line.starts_with("now: engine"));
-    let cells: Vec<&str> = now.unwrap().split_whitespace().skip(3).collect();
+    let text = as_published(PublishedSource::Bigdata, &records(vec![mrow()])).unwrap();
+    let cells: Vec<&str> = text
+        .lines()
+        .find(|line| line.starts_with("now: engine"))
+        .unwrap()
+        .split_whitespace()
+        .skip(3)
+        .collect();
     assert_eq!(cells, ["400000", "20", "0", "10047", "39812", "5290", "3.98M/s"]);
 }
 
 #[test]
 fn rates_above_the_rotation_ceiling_are_marked_and_only_they() {
-    let text = as_published(Published::Mail2002, &survey_of_singles()).unwrap();
+    let text = as_published(PublishedSource::Mail2002, &survey_of_singles()).unwrap();
     let marked: Vec<&str> = text
         .lines()
         .filter(|line| line.ends_with("above the ceiling"))
@@ -258,19 +270,18 @@ fn rates_above_the_rotation_ceiling_are_marked_and_only_they() {
 
 #[test]
 fn what_was_not_metered_or_counted_is_never_zero() {
-    let text = as_published(Published::Derby, &records(vec![select()])).unwrap();
+    let text = as_published(PublishedSource::Derby, &records(vec![select()])).unwrap();
     assert_eq!(text.matches("not metered").count(), 14 + 10 + 1, "{text}");
-    let text = as_published(Published::K2, &records(vec![tpcc_elsewhere()])).unwrap();
+    let text = as_published(PublishedSource::K2, &records(vec![tpcc_elsewhere()])).unwrap();
     let unknown = "now: unknown, the store counts nothing inside";
     assert_eq!(text.matches(unknown).count(), 6, "{text}");
 }
 
 #[test]
 fn modules_of_a_metered_run_have_their_shares_by_user_kernel_and_both() {
-    let text = as_published(Published::Derby, &records(vec![update()])).unwrap();
+    let text = as_published(PublishedSource::Derby, &records(vec![update()])).unwrap();
     let lines = |name: &str| -> Vec<String> {
-        let lines = text.lines().filter(|line| line.starts_with(name));
-        lines.map(unwrapped).collect()
+        text.lines().filter(|line| line.starts_with(name)).map(unwrapped).collect()
     };
     assert_eq!(lines("logging ")[0], "logging 10.5 18.7 20.0 19.6 51.5 34.8 93 unknown");
     assert_eq!(lines("logging ")[1], "logging 3 unknown 2.0 0.700 1.6+0.3 unknown");
@@ -288,7 +299,7 @@ fn modules_of_a_metered_run_have_their_shares_by_user_kernel_and_both() {
 /// Conflicts and retries over the three phases of two seconds.
 #[test]
 fn aborts_are_conflicts_and_retries_per_second() {
-    let text = as_published(Published::K2, &records(vec![tpcc()])).unwrap();
+    let text = as_published(PublishedSource::K2, &records(vec![tpcc()])).unwrap();
     let aborts = text.lines().skip_while(|line| !line.starts_with("aborts:"));
     let now = aborts.skip(1).find(|line| line.trim_start().starts_with("now"));
     assert_eq!(unwrapped(now.unwrap()), "now 1.60k/s");
@@ -322,9 +333,11 @@ fn records_that_were_cut_short_are_shown_with_what_they_have() {
 
 #[test]
 fn names_of_views_are_distinct_and_each_has_its_file() {
-    let words: BTreeMap<&str, Value> =
-        Published::ALL.iter().map(|published| (published.word(), source(*published))).collect();
-    assert_eq!(words.len(), Published::ALL.len());
+    let words: BTreeMap<&str, Value> = PublishedSource::ALL
+        .iter()
+        .map(|published| (published.word(), source(*published)))
+        .collect();
+    assert_eq!(words.len(), PublishedSource::ALL.len());
     let folder = std::fs::read_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/data/published"));
     assert_eq!(folder.unwrap().count(), words.len());
 }

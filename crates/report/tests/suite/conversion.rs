@@ -1,7 +1,7 @@
 //! Conversion of the results of runner and probe to records.
 
+use crate::closed_schema;
 use crate::fixture::{self, SQLITE};
-use crate::schema;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
@@ -20,7 +20,7 @@ use syncline_runner::{
     TargetFacts, TransactionResult, Unit, WorkloadFacts, saturation,
 };
 
-pub(crate) fn given() -> RunInputs {
+pub(crate) fn run_inputs() -> RunInputs {
     RunInputs {
         identity: Identity::new("run", fixture::STARTED_NS, 3),
         url: Some("sqlite:/home/ann/x?durability=data".to_owned()),
@@ -45,7 +45,7 @@ fn runner_head() -> RunHead {
         },
         target: TargetFacts {
             name: "sqlite".to_owned(),
-            evidence: ReportedSettings {
+            reported_settings: ReportedSettings {
                 product: "SQLite".to_owned(),
                 version: "3.50.4".to_owned(),
                 durability: Durability::Data,
@@ -60,7 +60,7 @@ fn runner_head() -> RunHead {
             log_location: LogLocation::Directory(PathBuf::from("/home/ann")),
             process: StoreProcess::InProcess,
             disk_space: Err("the store was not reached".to_owned()),
-            intent: DryRunPlan::default(),
+            dry_run: DryRunPlan::default(),
         },
         workload: WorkloadFacts {
             name: "insert".to_owned(),
@@ -204,7 +204,7 @@ fn interval(second: u64, committed: u64) -> Interval {
 #[test]
 fn repetitions_become_one_record_of_median_sum_and_range() {
     let runs = [result(300, Some(0.5)), result(100, Some(0.1)), result(200, None)];
-    let record = from_run(&runs, &given());
+    let record = from_run(&runs, &run_inputs());
     let end = &record.end;
     assert!((end.throughput_per_s - 100.0).abs() < 1e-9, "the median of 150, 50 and 100");
     let range = end.throughput_range.as_ref().unwrap();
@@ -225,14 +225,14 @@ fn repetitions_become_one_record_of_median_sum_and_range() {
     assert_eq!(end.cut_short, None);
     let text = table::run(&record);
     assert!(text.contains("10.0k/s inserts"), "{text}");
-    schema::check(&[Record::from(record)]);
+    closed_schema::check(&[Record::from(record)]);
 }
 
 #[test]
 fn a_violated_check_of_any_repetition_is_kept() {
     let mut runs = [result(100, None), result(100, None), result(100, None)];
     runs[1].checks[0].outcome = CheckOutcome::Violated("row 17 is missing".to_owned());
-    let record = from_run(&runs, &given());
+    let record = from_run(&runs, &run_inputs());
     assert!(record.violated());
     assert_eq!(record.end.checks.len(), 1);
     assert_eq!(record.end.checks[0].detail.as_deref(), Some("row 17 is missing"));
@@ -247,21 +247,21 @@ fn a_run_that_ended_early_has_a_reason() {
         what: "no space is left".to_owned(),
     };
     runs[1].transactions[0].service_ns = None;
-    let record = from_run(&runs, &given());
+    let record = from_run(&runs, &run_inputs());
     let reason = record.end.cut_short.as_deref();
     assert_eq!(reason, Some("the store failed in insert: no space is left"));
     assert_eq!(record.end.stopped_by.as_deref(), Some("failure"));
-    let missing = from_run(&[result(100, None)], &given());
+    let missing = from_run(&[result(100, None)], &run_inputs());
     assert_eq!(missing.end.cut_short.as_deref(), Some("1 of 3 repetitions ran"));
     assert_eq!(missing.end.throughput_range, None);
-    schema::check(&[Record::from(record), Record::from(missing)]);
+    closed_schema::check(&[Record::from(record), Record::from(missing)]);
 }
 
 #[test]
 fn a_run_written_during_the_run_equals_the_converted_one() {
     let folder = tempfile::tempdir().unwrap();
     let runs = [result(300, Some(0.5))];
-    let given = RunInputs { repeat: 1, ..given() };
+    let given = RunInputs { repeat: 1, ..run_inputs() };
     let head = head_from_run(&runs[0].head, &given);
     let mut writer = Writer::create_run(folder.path(), &given.identity, &head).unwrap();
     for interval in &runs[0].intervals {
@@ -278,7 +278,7 @@ fn findings_are_written_into_the_record() {
     let mut run = result(600_000, None);
     run.head.client.clients = 1;
     run.intervals = (0..6).map(|second| interval(second, 100_000)).collect();
-    let record = from_run(&[run], &given());
+    let record = from_run(&[run], &run_inputs());
     assert!(record.end.sync_line.verdict.as_deref().unwrap().starts_with("faster than any sync"));
     assert!(record.end.warnings.iter().any(|warning| warning.name == "durability"));
 }
@@ -319,5 +319,33 @@ fn a_real_probe_becomes_a_record() {
     assert_eq!(line.line_1, record.body.sync_line.line_1);
     let text = table::probe(&record, Detail::Wide);
     assert!(text.contains("probe of") && text.contains("Verdict"), "{text}");
-    schema::check(&[Record::from(record), Record::from(fixture::run(SQLITE, 1, 9_000.0, 1.0))]);
+    closed_schema::check(&[
+        Record::from(record),
+        Record::from(fixture::run(SQLITE, 1, 9_000.0, 1.0)),
+    ]);
+}
+
+/// D8: the line moved fivefold between before and after without a warning.
+#[test]
+fn a_line_that_moved_by_more_than_a_fifth_causes_a_warning() {
+    let warned = |before: &[f64], after: &[f64]| {
+        let given = RunInputs {
+            dropped_syncs: None,
+            sync_line: SyncLine {
+                before: before.to_vec(),
+                after: after.to_vec(),
+                ..fixture::line()
+            },
+            ..run_inputs()
+        };
+        let run = result(1_000, Some(1.0));
+        let record = from_run(&[run], &given);
+        let mut warnings = record.end.warnings.into_iter();
+        warnings.find(|warning| warning.name == "line_moved")
+    };
+    let moved = warned(&[1_193.0, 3_597.0], &[1_294.0, 6_167.0]).unwrap();
+    assert!(moved.what.contains("6.17k/s"), "{}", moved.what);
+    assert!(warned(&[12_000.0, 12_100.0], &[9_000.0, 9_100.0]).is_some());
+    assert_eq!(warned(&[12_000.0, 12_100.0], &[11_000.0, 13_000.0]), None);
+    assert_eq!(warned(&[12_000.0], &[]), None);
 }

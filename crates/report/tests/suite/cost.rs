@@ -2,7 +2,7 @@
 
 use crate::cost_fixture;
 use crate::fixture::{self, SQLITE};
-use crate::{golden, schema};
+use crate::{closed_schema, golden};
 use syncline_profile::View;
 use syncline_record::{Cost, Record, RunRecord};
 use syncline_report::{CostChoice, CostThreads, table};
@@ -48,7 +48,7 @@ fn the_cost_of_a_metered_run_is_drawn() {
     let behalf = CostChoice { view: View::OnBehalfOf, threads: CostThreads::All };
     golden::check("cost_behalf_all.txt", &table::cost(&run, &behalf));
     assert!(table::run(&run).contains("Cost of a transaction by module"));
-    schema::check(&[Record::from(run)]);
+    closed_schema::check(&[Record::from(run)]);
 }
 
 #[test]
@@ -87,8 +87,7 @@ fn waiting_for_a_request_has_a_row_and_no_share_of_wall_clock() {
 #[test]
 fn a_metric_that_could_not_be_split_has_a_reason_and_is_not_zero() {
     let run = with(|cost| {
-        let calls = cost.metrics.iter_mut().find(|one| one.metric == "system_calls");
-        let calls = calls.unwrap();
+        let calls = cost.metrics.iter_mut().find(|one| one.metric == "system_calls").unwrap();
         calls.how = "not attributable".to_owned();
         calls.detail =
             Some("tracing is not allowed: sysctl kernel.perf_event_paranoid=-1".to_owned());
@@ -111,8 +110,10 @@ fn a_metric_that_could_not_be_split_has_a_reason_and_is_not_zero() {
 #[test]
 fn threads_that_are_not_shown_are_below_without_shares() {
     let text = table::cost(&metered(), &CostChoice::default());
-    let line = text.lines().find(|line| line.starts_with("  background threads"));
-    let line = line.unwrap_or_else(|| panic!("{text}"));
+    let line = text
+        .lines()
+        .find(|line| line.starts_with("  background threads"))
+        .unwrap_or_else(|| panic!("{text}"));
     assert!(line.contains("0.900") && line.contains("2.10"), "{line}");
     let one = CostChoice {
         threads: CostThreads::Class("background".to_owned()),

@@ -5,16 +5,11 @@ use std::path::Path;
 /// Fails with the first line that differs.
 pub(crate) fn check(name: &str, text: &str) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden").join(name);
-    check_path(&path, text);
-}
-
-/// The same for a file elsewhere in the repository.
-pub(crate) fn check_path(path: &Path, text: &str) {
     if std::env::var_os("UPDATE").is_some() {
-        std::fs::write(path, text).unwrap();
+        std::fs::write(&path, text).unwrap();
         return;
     }
-    let expected = std::fs::read_to_string(path)
+    let expected = std::fs::read_to_string(&path)
         .unwrap_or_else(|error| panic!("{}: {error}; write it with UPDATE=1", path.display()));
     if expected != text {
         let line = expected.lines().zip(text.lines()).position(|(one, other)| one != other);

@@ -1,7 +1,7 @@
 //! The record of an observation: converted, written, read, shown, shared, withheld.
 
+use crate::closed_schema;
 use crate::fixture;
-use crate::schema;
 use std::path::PathBuf;
 use syncline_record::DroppedSyncs;
 use syncline_record::{Identity, ObservationRecord, Record, SyncLine, Writer, read, share};
@@ -71,11 +71,11 @@ fn observed() -> Observation {
     }
 }
 
-fn record(alias: Option<&str>) -> ObservationRecord {
-    from_observation(&observed(), &given(alias))
+pub(crate) fn record(alias: Option<&str>) -> ObservationRecord {
+    from_observation(&observed(), &inputs(alias))
 }
 
-fn given(alias: Option<&str>) -> ObservationInputs {
+fn inputs(alias: Option<&str>) -> ObservationInputs {
     ObservationInputs {
         identity: Identity::new("observation", fixture::STARTED_NS, 9),
         name: "postgres".to_owned(),
@@ -97,7 +97,7 @@ fn an_observation_becomes_figures_with_their_sources() {
     assert_eq!(body.log_bytes_per_commit.value, Some(512.0));
     assert_eq!(body.sync_ns.value, None);
     assert_eq!(body.flushes_per_s.value, None);
-    schema::check(&[Record::from(record)]);
+    closed_schema::check(&[Record::from(record)]);
 }
 
 // B.F5
@@ -107,8 +107,9 @@ fn a_log_on_a_disk_that_drops_syncs_is_reported() {
         evidence: "ext4 at /data is mounted with nobarrier, so no flush is sent".to_owned(),
         remedy: Some("mount -o remount,barrier /data".to_owned()),
     };
-    let given = |alias| ObservationInputs { dropped_syncs: Some(dropped.clone()), ..given(alias) };
-    let record = from_observation(&observed(), &given(None));
+    let inputs =
+        |alias| ObservationInputs { dropped_syncs: Some(dropped.clone()), ..inputs(alias) };
+    let record = from_observation(&observed(), &inputs(None));
     let text = table::observation(&record).replace("\n  ", " ");
     for words in [
         "keeps nothing over a power cut, whatever the store syncs: ext4 at /data is mounted with nobarrier",
@@ -118,8 +119,8 @@ fn a_log_on_a_disk_that_drops_syncs_is_reported() {
     }
     let page = html::report(&[Record::from(record.clone())], &[]);
     assert!(page.contains("nobarrier"), "{page}");
-    schema::check(&[Record::from(record)]);
-    let withheld = from_observation(&observed(), &given(Some("A")));
+    closed_schema::check(&[Record::from(record)]);
+    let withheld = from_observation(&observed(), &inputs(Some("A")));
     let text = table::observation(&withheld);
     assert!(
         text.contains("keeps nothing over a power cut") && !text.contains("nobarrier"),
@@ -133,7 +134,7 @@ fn transactions_that_only_read_are_not_commits_of_the_log() {
     // A hundred of the thousand wrote.
     let ids = counter(Meaning::TransactionIds, CounterUnit::Count, Ok(100));
     observed.counters.push(ids);
-    let record = from_observation(&observed, &given(None));
+    let record = from_observation(&observed, &inputs(None));
     let body = &record.body;
     assert_eq!(body.commits_per_s, Some(100.0), "all commits");
     assert_eq!(body.writing_commits_per_s.as_ref().unwrap().value, Some(10.0));
@@ -148,12 +149,12 @@ fn transactions_that_only_read_are_not_commits_of_the_log() {
     ] {
         assert!(text.contains(words), "{words}: {text}");
     }
-    schema::check(&[Record::from(record)]);
+    closed_schema::check(&[Record::from(record)]);
     // If no transaction wrote, or that is not known, there is no ratio to the line.
     for grown in [Ok(0), Err("a replica".to_owned())] {
         *observed.counters.last_mut().unwrap() =
             counter(Meaning::TransactionIds, CounterUnit::Count, grown);
-        let body = from_observation(&observed, &given(None)).body;
+        let body = from_observation(&observed, &inputs(None)).body;
         assert_eq!(body.commits_per_s, Some(100.0));
         assert_eq!(body.commits_per_sync.value, None);
         assert_eq!(body.commits_per_sync_call.value, None);
@@ -195,15 +196,15 @@ fn a_shared_or_withheld_observation_has_no_names() {
         assert!(!withheld.contains(name), "{name}: {withheld}");
     }
     assert!(withheld.contains("Store A"));
-    schema::check(&[Record::from(record(Some("Store A")))]);
+    closed_schema::check(&[Record::from(record(Some("Store A")))]);
     // Not even in a reason from the store's own message.
     let why = "PostgreSQL: permission denied to examine \"data_directory\"";
     let mut observed = observed();
     observed.last.log_location = LogLocation::Nowhere(why.to_owned());
     observed.device = Err(why.to_owned());
-    let flushes = from_observation(&observed, &given(None)).body.flushes_per_s;
+    let flushes = from_observation(&observed, &inputs(None)).body.flushes_per_s;
     assert!(flushes.source.contains("directory of the log is unknown"), "{flushes:?}");
-    let mut given = given(Some("Store A"));
+    let mut given = inputs(Some("Store A"));
     given.sync_line = SyncLine::unknown(None, why);
     let withheld = Record::from(from_observation(&observed, &given)).to_value().to_string();
     assert!(!withheld.contains("PostgreSQL"), "{withheld}");

@@ -197,15 +197,17 @@ fn own(name: &str, unit: &str, value: f64) -> OwnFigure {
 }
 
 fn tasks(kinds: &[(&str, Outcomes)]) -> Vec<TransactionFigures> {
-    let figures = kinds.iter().map(|(name, outcomes)| TransactionFigures {
-        name: (*name).to_owned(),
-        count: outcomes.committed,
-        outcomes: outcomes.clone(),
-        service_ns: Some(latency(400_000)),
-        response_ns: None,
-        always_writes: Some(!name.contains("read")),
-    });
-    figures.collect()
+    kinds
+        .iter()
+        .map(|(name, outcomes)| TransactionFigures {
+            name: (*name).to_owned(),
+            count: outcomes.committed,
+            outcomes: outcomes.clone(),
+            service_ns: Some(latency(400_000)),
+            response_ns: None,
+            always_writes: Some(!name.contains("read")),
+        })
+        .collect()
 }
 
 /// One store with several numbers of inserts per commit, one client; a second store with one number.

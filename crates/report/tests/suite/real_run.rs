@@ -1,7 +1,7 @@
 //! Records of real runs: the runner drives a small store, and its events are written as they come.
 
+use crate::closed_schema;
 use crate::fixture;
-use crate::schema;
 use std::cell::RefCell;
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
@@ -66,7 +66,7 @@ fn recorded(plan: &RunPlan) -> (PathBuf, RunRecord, tempfile::TempDir) {
 }
 
 fn check_views(record: &Record) {
-    schema::check(std::slice::from_ref(record));
+    closed_schema::check(std::slice::from_ref(record));
     let texts = [
         table::show(std::slice::from_ref(record)),
         html::report(std::slice::from_ref(record), &[]),

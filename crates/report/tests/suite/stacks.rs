@@ -1,7 +1,7 @@
 //! Profiles: folded into the record, saved next to it, folded again, shown function by function.
 
-use crate::conversion::{given, result};
-use crate::{fixture, schema};
+use crate::conversion::{result, run_inputs};
+use crate::{closed_schema, fixture};
 use std::path::{Path, PathBuf};
 use syncline_contract::Meaning;
 use syncline_profile::{
@@ -9,7 +9,9 @@ use syncline_profile::{
     Thread, Total, View,
 };
 use syncline_record::Counted;
-use syncline_record::{Record, RunRecord, Writer, list, read, refold, share, stacks_of_record};
+use syncline_record::{
+    Record, RunRecord, Stacks, Writer, list, read, refold, share, stacks_of_record,
+};
 use syncline_report::{CostChoice, CostThreads, FunctionsBy, html, table};
 use syncline_runner::record::{RunInputs, from_run, head_from_run, stacks_of};
 use syncline_runner::{CounterUnit, RunResult, StoreCounter};
@@ -137,8 +139,16 @@ fn recorded(folder: &Path) -> (PathBuf, RunRecord) {
     recorded_of(folder, &[metered(1_100), metered(1_000), metered(900)])
 }
 
+/// A metered run with its stacks.
+pub(crate) fn recorded_with_stacks() -> (Record, Stacks) {
+    let folder = tempfile::tempdir().unwrap();
+    let (path, record) = recorded(folder.path());
+    let stacks = stacks_of_record(&path, &record, Some(&map())).unwrap();
+    (Record::from(record), stacks)
+}
+
 fn recorded_of(folder: &Path, runs: &[RunResult]) -> (PathBuf, RunRecord) {
-    let given = RunInputs { map: Some(map()), ..given() };
+    let given = RunInputs { map: Some(map()), ..run_inputs() };
     let mut record = from_run(runs, &given);
     let head = head_from_run(&runs[0].head, &given);
     let mut writer = Writer::create_run(folder, &given.identity, &head).unwrap();
@@ -157,9 +167,10 @@ fn a_profile_is_folded_by_the_commits_of_the_median_repetition() {
     assert_eq!(cost.commits, 1_000);
     let user = cost.metric("cpu_user").unwrap();
     let of = |module: Option<&str>, class: &str| {
-        let mut rows = user.innermost.iter();
-        let row = rows.find(|row| row.module.as_deref() == module && row.threads == class);
-        row.unwrap_or_else(|| panic!("{module:?} of {class}: {user:?}"))
+        user.innermost
+            .iter()
+            .find(|row| row.module.as_deref() == module && row.threads == class)
+            .unwrap_or_else(|| panic!("{module:?} of {class}: {user:?}"))
     };
     let access = of(Some("access"), "connection");
     assert_eq!((access.amount, access.count), (5_000_000, 500));
@@ -179,7 +190,7 @@ fn a_profile_is_folded_by_the_commits_of_the_median_repetition() {
     assert!(calls.innermost.is_empty(), "never a zero that was not measured");
     let wall = cost.metric("wall").unwrap();
     assert!(wall.innermost.iter().all(|row| row.share_range.is_none()));
-    schema::check(&[Record::from(record)]);
+    closed_schema::check(&[Record::from(record)]);
 }
 
 #[test]
@@ -218,7 +229,7 @@ fn a_shared_record_names_no_stacks_and_a_withheld_product_keeps_none() {
     let error = stacks_of_record(&path, shared, None).unwrap_err().to_string();
     assert!(error.contains("has no stacks"), "{error}");
     let runs = [metered(1_000)];
-    let aliased = RunInputs { alias: Some("Store A".to_owned()), map: Some(map()), ..given() };
+    let aliased = RunInputs { alias: Some("Store A".to_owned()), map: Some(map()), ..run_inputs() };
     assert!(stacks_of(&runs, &aliased).is_none());
     let cost = from_run(&runs, &aliased).end.cost.unwrap();
     assert!(!format!("{cost:?}").contains("toy"), "{cost:?}");
@@ -238,7 +249,7 @@ fn a_withheld_product_keeps_the_warning_that_two_counts_disagree() {
         }],
         ..metered(1_000)
     };
-    let aliased = RunInputs { alias: Some("Store A".to_owned()), map: Some(map()), ..given() };
+    let aliased = RunInputs { alias: Some("Store A".to_owned()), map: Some(map()), ..run_inputs() };
     let cost = from_run(&[run], &aliased).end.cost.unwrap();
     let text = format!("{cost:?}");
     assert!(!text.contains("toy") && !text.contains("pg_stat"), "{text}");
@@ -273,7 +284,7 @@ fn flushes_are_compared_with_sync_calls_if_synchronous_writes_are_not_counted() 
         let mut run = metered(1_000);
         run.per_commit.flushes = Counted::by(Some(flushes), "the disk's counter");
         run.per_commit.synced_writes = writes;
-        let record = from_run(&[run], &given());
+        let record = from_run(&[run], &run_inputs());
         let cost = record.end.cost.as_ref().unwrap();
         let text = table::cost(&record, &CostChoice::default());
         let text = text.split_whitespace().collect::<Vec<_>>().join(" ");

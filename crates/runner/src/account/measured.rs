@@ -10,7 +10,7 @@ use syncline_profiler::ProfilerCpuTime;
 use syncline_record::{Arrivals, Interval, OverheadPair};
 
 /// The measurements of one run.
-pub(crate) struct Measured<W: Workload> {
+pub(crate) struct RunMeasurements<W: Workload> {
     pub reports: Vec<WorkerReport<W>>,
     pub arrivals: Option<Arrivals>,
     pub span_ns: Nanos,

@@ -4,7 +4,7 @@
 //! readings, at the ends of the measured span. Processor time is divided by all commits from the start
 //! of the clients to the end of the drain, warm-up included, because threads report it when they end.
 
-use crate::account::measured::Measured;
+use crate::account::measured::RunMeasurements;
 use crate::account::sampler::Sampler;
 use crate::account::store_counters::{StoreCounter, grown_of};
 use syncline_contract::{Meaning, StoreProcess, Workload};
@@ -18,7 +18,7 @@ use syncline_record::{CountBase, Counted, PerCommit};
 const OTHERS: f64 = 0.1;
 
 pub(crate) fn per_commit<W: Workload>(
-    measured: &Measured<W>,
+    measured: &RunMeasurements<W>,
     sampler: &Sampler,
     counters: &[StoreCounter],
 ) -> PerCommit {
@@ -79,7 +79,7 @@ pub(crate) fn per_commit<W: Workload>(
 }
 
 /// The span between the readings at the ends of the measured span, with its commits and syncs.
-pub(crate) fn count_base<W: Workload>(measured: &Measured<W>) -> CountBase {
+pub(crate) fn count_base<W: Workload>(measured: &RunMeasurements<W>) -> CountBase {
     let (before, now) = &measured.span;
     let written = now.synced_writes.zip(before.synced_writes);
     let written = written.map_or(0, |(now, before)| now.saturating_sub(before));
@@ -100,12 +100,12 @@ fn by_commits(count: f64, commits: f64, source: String) -> Counted {
 }
 
 fn disk<W: Workload>(
-    measured: &Measured<W>,
+    measured: &RunMeasurements<W>,
     sampler: &Sampler,
     what: &str,
     pick: fn(&BlockCounts) -> Option<u64>,
 ) -> Counted {
-    let place = match sampler.place() {
+    let place = match sampler.log_device() {
         Ok(place) => place,
         Err(why) => return Counted::unknown(why.clone()),
     };
@@ -123,8 +123,8 @@ fn disk<W: Workload>(
 }
 
 /// Flushes of the disk; unknown for a disk to which the kernel never sends a flush.
-fn flushes<W: Workload>(measured: &Measured<W>, sampler: &Sampler) -> Counted {
-    match sampler.place() {
+fn flushes<W: Workload>(measured: &RunMeasurements<W>, sampler: &Sampler) -> Counted {
+    match sampler.log_device() {
         Ok(place) if place.takes_flushes == Some(false) => Counted::unknown(no_flushes(place)),
         _ => disk(measured, sampler, "flushes", |counts| counts.flushes),
     }
@@ -139,7 +139,7 @@ fn no_flushes(place: &BlockDevice) -> String {
 }
 
 /// System calls from the profile: a profiler that samples system calls counts all of them.
-fn by_profiler<W: Workload>(measured: &Measured<W>) -> Option<Counted> {
+fn by_profiler<W: Workload>(measured: &RunMeasurements<W>) -> Option<Counted> {
     let samples = measured.profile.as_ref()?.samples().iter();
     let calls = samples.filter(|sample| sample.metric == Metric::SystemCalls);
     let calls = calls.map(|sample| sample.weight).reduce(|sum, one| sum + one)?;
@@ -149,7 +149,7 @@ fn by_profiler<W: Workload>(measured: &Measured<W>) -> Option<Counted> {
 
 /// Syncs by the store's own counter, for use where the kernel does not count them.
 fn by_store_counter<W: Workload>(
-    measured: &Measured<W>,
+    measured: &RunMeasurements<W>,
     counters: &[StoreCounter],
     refusal: &str,
 ) -> Option<Counted> {
@@ -167,7 +167,7 @@ fn by_store_counter<W: Workload>(
 /// Flushes as a substitute where syncs cannot be counted. They equal syncs only while no two flushes merge,
 /// which holds for one client; `idle_flushes_per_ns` is measured only then.
 fn flushes_for_syncs<W: Workload>(
-    measured: &Measured<W>,
+    measured: &RunMeasurements<W>,
     sampler: &Sampler,
     refusal: &str,
 ) -> Counted {
@@ -177,7 +177,7 @@ fn flushes_for_syncs<W: Workload>(
         .zip(now.block)
         .and_then(|(before, now)| now.flushes?.checked_sub(before.flushes?));
     let (Ok(place), Some(flushes), Some(idle_per_ns)) =
-        (sampler.place(), flushes, measured.idle_flushes_per_ns)
+        (sampler.log_device(), flushes, measured.idle_flushes_per_ns)
     else {
         return Counted::unknown(refusal);
     };
@@ -210,7 +210,7 @@ fn own_flushes(all: f64, idle: f64) -> Option<f64> {
     (idle <= all * OTHERS).then_some(all - idle)
 }
 
-fn client_cpu<W: Workload>(measured: &Measured<W>, sampler: &Sampler) -> Counted {
+fn client_cpu<W: Workload>(measured: &RunMeasurements<W>, sampler: &Sampler) -> Counted {
     let source = match sampler.process() {
         StoreProcess::InProcess => {
             "processor time of the worker threads, which run the store's code too; warm-up included"
@@ -223,7 +223,7 @@ fn client_cpu<W: Workload>(measured: &Measured<W>, sampler: &Sampler) -> Counted
     by_commits(cpu_ns, measured.commits_in_whole as f64, source.to_owned())
 }
 
-fn target_cpu<W: Workload>(measured: &Measured<W>, sampler: &Sampler) -> Counted {
+fn target_cpu<W: Workload>(measured: &RunMeasurements<W>, sampler: &Sampler) -> Counted {
     let (before, now) = &measured.whole;
     let commits = measured.commits_in_whole as f64;
     match sampler.process() {
@@ -252,7 +252,7 @@ fn target_cpu<W: Workload>(measured: &Measured<W>, sampler: &Sampler) -> Counted
 }
 
 /// Processor time of all workers, without spinning.
-pub(crate) fn workers_cpu_ns<W: Workload>(measured: &Measured<W>) -> f64 {
+pub(crate) fn workers_cpu_ns<W: Workload>(measured: &RunMeasurements<W>) -> f64 {
     let all: u64 = measured.reports.iter().map(|report| report.cpu_ns).sum();
     all as f64
 }

@@ -62,7 +62,7 @@ pub struct TargetFacts {
     /// The name in tables and records.
     pub name: String,
     /// The settings that it reported after its tables were created.
-    pub evidence: ReportedSettings,
+    pub reported_settings: ReportedSettings,
     /// The location of its log.
     pub log_location: LogLocation,
     /// The process whose system calls count as the store's.
@@ -70,7 +70,7 @@ pub struct TargetFacts {
     /// The reserve that the run leaves free on each of its file systems, or why they are unknown.
     pub disk_space: Result<Vec<DiskReserve>, String>,
     /// The statements that it sends for the workload's plan, in its own language.
-    pub intent: DryRunPlan,
+    pub dry_run: DryRunPlan,
 }
 
 /// The workload as it describes itself.

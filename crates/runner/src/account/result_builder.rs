@@ -1,7 +1,7 @@
 //! Builds the result of a run from the workers' reports, the samples and the store's answers.
 
 use crate::account::fairness::fairness;
-use crate::account::measured::{Measured, StopCause};
+use crate::account::measured::{RunMeasurements, StopCause};
 use crate::account::measured_span::{self, Counts, SpanEnd};
 use crate::account::per_commit::{count_base, per_commit, workers_cpu_ns};
 use crate::account::response_bounds;
@@ -31,7 +31,7 @@ pub(crate) struct Around {
 pub(crate) fn assemble<W: Workload>(
     head: RunHead,
     workload: &W,
-    mut measured: Measured<W>,
+    mut measured: RunMeasurements<W>,
     sampler: &Sampler,
     around: Around,
 ) -> RunResult {
@@ -91,7 +91,11 @@ pub(crate) fn assemble<W: Workload>(
     result
 }
 
-fn merged<W: Workload>(workload: &W, operations: bool, measured: &Measured<W>) -> WorkerStats {
+fn merged<W: Workload>(
+    workload: &W,
+    operations: bool,
+    measured: &RunMeasurements<W>,
+) -> WorkerStats {
     let timed = if operations { workload.plan().operations().len() } else { 0 };
     let mut all = WorkerStats::new(workload.transactions().len(), timed);
     for report in &measured.reports {
@@ -174,7 +178,7 @@ fn own_figures<W: Workload>(
 
 fn figures<W: Workload>(
     head: &RunHead,
-    measured: &Measured<W>,
+    measured: &RunMeasurements<W>,
     sampler: &Sampler,
     stats: &WorkerStats,
     around: &Around,

@@ -59,7 +59,7 @@ impl Sampler {
     }
 
     /// The disk under the log, or why it is unknown.
-    pub(crate) fn place(&self) -> &Result<BlockDevice, String> {
+    pub(crate) fn log_device(&self) -> &Result<BlockDevice, String> {
         &self.place
     }
 

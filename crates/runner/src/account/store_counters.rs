@@ -4,7 +4,7 @@
 //! their work up to a second late, or when they end. So the counters cover the whole time of the clients,
 //! warm-up and drain included, and they include the work of other users of the store in that time.
 
-use crate::account::measured::Measured;
+use crate::account::measured::RunMeasurements;
 use syncline_contract::{Counter, CounterUnit, Meaning, Workload};
 
 /// One counter of the store around a run.
@@ -85,7 +85,7 @@ pub fn commits_per_sync(counters: &[StoreCounter]) -> Option<f64> {
 /// The share of the clients' time that they waited for each other's locks, by the store's own counter.
 pub(crate) fn lock_wait_share<W: Workload>(
     counters: &[StoreCounter],
-    measured: &Measured<W>,
+    measured: &RunMeasurements<W>,
     clients: usize,
 ) -> Option<f64> {
     let waited_ns = grown_of(counters, Meaning::LockWaitTime)? as f64;

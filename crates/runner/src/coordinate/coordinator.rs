@@ -1,7 +1,7 @@
 //! The coordinator: starts the workers, controls the run, and collects the workers' reports.
 
 use crate::account::live_counters::{LiveCounters, LiveTotals, OutcomeKind};
-use crate::account::measured::{Measured, StopCause};
+use crate::account::measured::{RunMeasurements, StopCause};
 use crate::account::measured_span::{self, PhaseTimes, SpanEnd};
 use crate::account::sampler::{Reading, Sampler};
 use crate::account::worker_report::Clients;
@@ -48,7 +48,7 @@ impl<T: Target, W: Workload> Coordinator<'_, T, W> {
     }
 
     /// Runs the clients from connecting to the end of the drain: new ones, or those that have run before.
-    pub(crate) fn measure(&self, clients: Option<Clients<W>>) -> Result<Measured<W>, Error> {
+    pub(crate) fn measure(&self, clients: Option<Clients<W>>) -> Result<RunMeasurements<W>, Error> {
         let control = Control::new(self.workers, self.plan.transactions);
         let open = self.plan.arrival != Arrival::Closed;
         let live: Vec<LiveCounters> = (0..self.workers).map(|_| LiveCounters::new(open)).collect();
@@ -133,7 +133,7 @@ impl<T: Target, W: Workload> Coordinator<'_, T, W> {
         reports: Vec<WorkerReport<W>>,
         watched: RunPhases,
         failure: Option<Failure>,
-    ) -> Result<Measured<W>, Error> {
+    ) -> Result<RunMeasurements<W>, Error> {
         let times = watched.times;
         let last_ended = reports.iter().map(|report| report.stats.last_ended).max();
         let stopped_by = match (failure, watched.shortage) {
@@ -154,7 +154,7 @@ impl<T: Target, W: Workload> Coordinator<'_, T, W> {
         };
         let mut tally = LiveTotals::new();
         tally.read(live);
-        Ok(Measured {
+        Ok(RunMeasurements {
             reports,
             arrivals: arrivals(control, ended),
             span_ns,

@@ -110,7 +110,7 @@ pub fn observe<T: Target>(
     interval_ended: impl Fn(&ObservedInterval),
 ) -> TargetResult<Observation> {
     let opening = block_on(target.observe())?;
-    let sampler = Sampler::new(opening.process, place(&opening), opening.unseen_syncs);
+    let sampler = Sampler::new(opening.process, log_device(&opening), opening.unseen_syncs);
     // Sample again now that the counters are open, so that both bounds are read in the same way.
     let first = block_on(target.observe())?;
     let before = sampler.read();
@@ -141,13 +141,13 @@ pub fn observe<T: Target>(
             (None, None) => Err("the kernel's counters could not be read".to_owned()),
         },
         flushes: flushes.and_then(|(before, now)| now.flushes?.checked_sub(before.flushes?)),
-        device: sampler.place().clone(),
+        device: sampler.log_device().clone(),
         machine: Machine::read(Path::new("/")),
         last,
     })
 }
 
-fn place(sample: &StoreObservation) -> Result<BlockDevice, String> {
+fn log_device(sample: &StoreObservation) -> Result<BlockDevice, String> {
     match &sample.log_location {
         LogLocation::Directory(directory) => BlockDevice::of(directory, Path::new("/")),
         LogLocation::Nowhere(why) => Err(why.clone()),

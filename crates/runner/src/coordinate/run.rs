@@ -5,7 +5,7 @@
 //! called, `remove` is called on every path, with two exceptions: rows that a later run shall reuse are kept
 //! once they are completely loaded, and reopened rows are never removed.
 
-use crate::account::measured::Measured;
+use crate::account::measured::RunMeasurements;
 use crate::account::result::{ClientFacts, RunHead, RunResult, TargetFacts, WorkloadFacts};
 use crate::account::result_builder::{Around, assemble};
 use crate::account::sampler::Sampler;
@@ -153,14 +153,18 @@ impl<T: Target, W: Workload> RunLifecycle<'_, T, W> {
             let created = block_on(self.target.create(&self.dataset.plan));
             created.map_err(|source| self.failed("its tables were created", source))?;
         }
-        let evidence = block_on(self.target.reported_settings());
-        let evidence = evidence.map_err(|source| self.failed("its settings were read", source))?;
+        let reported_settings = block_on(self.target.reported_settings());
+        let reported_settings =
+            reported_settings.map_err(|source| self.failed("its settings were read", source))?;
         // After `create`, which determines where the log is, and before any worker starts, so that all
         // workers are counted.
-        let sampler = Sampler::new(self.target.process(), self.place(), self.target.unseen_syncs());
-        let intent = self.target.dry_run(&self.dataset.plan, self.plan.clients);
-        let intent = intent.map_err(|source| self.failed("its statements were listed", source))?;
-        let mut head = self.head(began_wall_ns, evidence, intent, reopened, &sampler, &disk);
+        let sampler =
+            Sampler::new(self.target.process(), self.log_device(), self.target.unseen_syncs());
+        let dry_run = self.target.dry_run(&self.dataset.plan, self.plan.clients);
+        let dry_run =
+            dry_run.map_err(|source| self.failed("its statements were listed", source))?;
+        let mut head =
+            self.head(began_wall_ns, reported_settings, dry_run, reopened, &sampler, &disk);
         self.go_on("its tables were created")?;
         if loads {
             if reopened {
@@ -225,7 +229,7 @@ impl<T: Target, W: Workload> RunLifecycle<'_, T, W> {
     }
 
     /// What the sessions with unfinished transactions wait for. Queries the store only if there are any.
-    fn unfinished_wait(&self, measured: &Measured<W>) -> Option<String> {
+    fn unfinished_wait(&self, measured: &RunMeasurements<W>) -> Option<String> {
         let kinds = measured.reports.iter().flat_map(|report| &report.stats.kinds);
         let unfinished: u64 = kinds.map(|kind| kind.outcomes.unfinished).sum();
         if unfinished == 0 {
@@ -242,7 +246,7 @@ impl<T: Target, W: Workload> RunLifecycle<'_, T, W> {
         Ok(())
     }
 
-    fn place(&self) -> Result<BlockDevice, String> {
+    fn log_device(&self) -> Result<BlockDevice, String> {
         match self.target.log_location() {
             LogLocation::Directory(directory) => BlockDevice::of(&directory, Path::new("/")),
             LogLocation::Nowhere(why) => Err(why),
@@ -252,8 +256,8 @@ impl<T: Target, W: Workload> RunLifecycle<'_, T, W> {
     fn head(
         &self,
         began_wall_ns: u64,
-        evidence: ReportedSettings,
-        intent: DryRunPlan,
+        reported_settings: ReportedSettings,
+        dry_run: DryRunPlan,
         reopened: bool,
         sampler: &Sampler,
         disk: &DiskGuard,
@@ -268,11 +272,11 @@ impl<T: Target, W: Workload> RunLifecycle<'_, T, W> {
             },
             target: TargetFacts {
                 name: self.target.name(),
-                evidence,
+                reported_settings,
                 log_location: self.target.log_location(),
                 process: self.target.process(),
                 disk_space: disk.reserves().clone(),
-                intent,
+                dry_run,
             },
             workload: WorkloadFacts {
                 name: self.workload.name().to_owned(),
@@ -288,12 +292,12 @@ impl<T: Target, W: Workload> RunLifecycle<'_, T, W> {
             },
             worker_trials: None,
             machine: Machine::read(Path::new("/")),
-            device: sampler.place().clone(),
+            device: sampler.log_device().clone(),
         }
     }
 
     /// The workload's checks, and a warning if they could not run.
-    fn check(&self, measured: &mut Measured<W>) -> (Vec<Check>, Option<RunWarning>) {
+    fn check(&self, measured: &mut RunMeasurements<W>) -> (Vec<Check>, Option<RunWarning>) {
         if !self.target.capabilities().keeps_rows {
             return (self.not_applicable("the target keeps no rows"), None);
         }

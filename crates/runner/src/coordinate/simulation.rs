@@ -9,7 +9,7 @@
 //! The readings of the machine are taken at one moment and mean nothing.
 
 use crate::account::live_counters::{LiveCounters, LiveTotals, OutcomeKind};
-use crate::account::measured::{Measured, StopCause};
+use crate::account::measured::{RunMeasurements, StopCause};
 use crate::account::measured_span::PhaseTimes;
 use crate::account::result::{ClientFacts, RunHead, RunResult, TargetFacts, WorkloadFacts};
 use crate::account::result_builder::{Around, assemble};
@@ -191,7 +191,7 @@ impl Simulation {
             None,
         );
         let reading = sampler.read();
-        let measured = Measured {
+        let measured = RunMeasurements {
             reports,
             arrivals,
             span_ns,
@@ -332,7 +332,7 @@ impl Simulation {
             plan: plan.clone(),
             target: TargetFacts {
                 name: "a store of known delay".to_owned(),
-                evidence: ReportedSettings {
+                reported_settings: ReportedSettings {
                     product: "simulated".to_owned(),
                     version: "0".to_owned(),
                     durability: Durability::None,
@@ -343,7 +343,7 @@ impl Simulation {
                 log_location: LogLocation::Nowhere("it keeps no log".to_owned()),
                 process: StoreProcess::Unknown("it is simulated"),
                 disk_space: Err("it keeps nothing".to_owned()),
-                intent: DryRunPlan::default(),
+                dry_run: DryRunPlan::default(),
             },
             workload: WorkloadFacts {
                 name: "commits".to_owned(),

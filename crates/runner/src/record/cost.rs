@@ -35,7 +35,7 @@ pub(super) fn cost_of(
     given: &RunInputs,
 ) -> Option<Cost> {
     let profile = run.profile.as_ref()?;
-    let evidence = &run.head.target.evidence;
+    let evidence = &run.head.target.reported_settings;
     let map = map_for(given.map.as_ref(), &evidence.product, &evidence.version);
     let mut by_store = store_commits(&run.counters, run.commits_in_whole);
     if given.alias.is_some() {

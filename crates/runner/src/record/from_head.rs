@@ -77,7 +77,7 @@ pub(super) fn target(facts: &runner::TargetFacts, given: &RunInputs) -> Target {
 
 fn of_product(facts: &runner::TargetFacts, given: &RunInputs) -> Target {
     let (url, dropped_syncs) = (given.url.clone(), given.dropped_syncs.as_ref());
-    let evidence = &facts.evidence;
+    let evidence = &facts.reported_settings;
     let (log_directory, log_reason) = match &facts.log_location {
         LogLocation::Directory(path) => (Some(path.display().to_string()), None),
         LogLocation::Nowhere(reason) => (None, Some(reason.clone())),
@@ -104,8 +104,8 @@ fn of_product(facts: &runner::TargetFacts, given: &RunInputs) -> Target {
         disk_drops_syncs: dropped_syncs.map(|dropped| dropped.evidence.clone()),
         disk_space: facts.disk_space.iter().flatten().map(disk_space).collect(),
         disk_space_reason: facts.disk_space.as_ref().err().cloned(),
-        statements: statements(&facts.intent),
-        statements_reason: (facts.intent == runner::DryRunPlan::default())
+        statements: statements(&facts.dry_run),
+        statements_reason: (facts.dry_run == runner::DryRunPlan::default())
             .then(|| NO_STATEMENTS.to_owned()),
     }
 }

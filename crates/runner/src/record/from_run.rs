@@ -43,7 +43,7 @@ pub struct RunInputs {
 
 impl RunInputs {
     /// A directory, replaced if it may reveal a withheld product.
-    fn placed(&self, directory: Option<String>) -> Option<String> {
+    fn shareable_directory(&self, directory: Option<String>) -> Option<String> {
         match &self.alias {
             None => directory,
             Some(_) => directory.map(|_| REMOVED.to_owned()),
@@ -157,7 +157,7 @@ fn end_of(
         per_commit,
         sync_line: SyncLine {
             round_trip_ns: runs.iter().filter_map(|run| run.round_trip_ns).min(),
-            directory: given.placed(given.sync_line.directory.clone()),
+            directory: given.shareable_directory(given.sync_line.directory.clone()),
             ..given.sync_line.clone()
         },
         client: Some(Client {
@@ -189,7 +189,7 @@ fn workers_tried(run: &runner::RunResult) -> Option<Vec<WorkerTrial>> {
 
 /// The notice about the product's licence; `None` under an alias.
 fn notice(run: &runner::RunResult, given: &RunInputs) -> Option<Warning> {
-    let product = &run.head.target.evidence.product;
+    let product = &run.head.target.reported_settings.product;
     licence_notice(product).filter(|_| given.alias.is_none())
 }
 
@@ -200,7 +200,7 @@ fn disk_warning(run: &runner::RunResult, given: &RunInputs) -> Option<Warning> {
         None => &dropped.evidence,
         Some(_) => REMOVED,
     };
-    let durability = run.head.target.evidence.durability;
+    let durability = run.head.target.reported_settings.durability;
     let syncs = matches!(durability, runner::Durability::Data | runner::Durability::Full);
     syncs.then(|| Warning {
         name: "disk".to_owned(),

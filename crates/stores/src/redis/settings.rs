@@ -2,8 +2,8 @@
 
 use crate::error::Error;
 use crate::server::{
-    Address, AddressForm, CONNECT_TIMEOUT, Encryption, Host, PASSWORD_FILE, SOCKET, TLS, TLS_ROOTS,
-    connect_timeout,
+    Address, AddressForm, CONNECT_TIMEOUT, Encryption, Host, PASSWORD, PASSWORD_FILE, SOCKET, TLS,
+    TLS_ROOTS, connect_timeout,
 };
 use crate::url::{Listing, Url};
 use crate::wire::Endpoint;
@@ -30,7 +30,7 @@ options! {
     /// The options of a `redis:` URL.
     #[derive(Debug)]
     struct UrlOptions and [
-        PASSWORD,
+        OptionListing { default: "REDISCLI_AUTH, or none", ..PASSWORD },
         PASSWORD_FILE,
         SOCKET,
         TLS,
@@ -44,14 +44,6 @@ options! {
         live: bool as YesOrNo = "no", "allow other connected clients";
     }
 }
-
-/// The option that holds the password; `Address` reads it.
-const PASSWORD: OptionListing = OptionListing {
-    name: "password",
-    takes: "a password, or ${NAME} from the environment",
-    default: "REDISCLI_AUTH, or none",
-    meaning: "the password, which is never shown",
-};
 
 /// The entry in `syncline list targets`.
 pub(crate) const LISTING: &Listing = &Listing {
@@ -71,10 +63,7 @@ const FORM: AddressForm = AddressForm {
 impl Settings {
     /// The address of the server.
     pub(super) fn endpoint(&self) -> Endpoint {
-        match &self.address.host {
-            Host::Tcp(host, port) => Endpoint::Tcp { host: host.clone(), port: *port },
-            Host::Socket(path) => Endpoint::Unix(path.clone()),
-        }
+        self.address.host.endpoint()
     }
 
     pub(super) fn parse(url: &Url) -> Result<Settings, Error> {

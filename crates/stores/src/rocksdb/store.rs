@@ -3,7 +3,7 @@
 use super::reported_settings::{Counts, OptionsFile};
 use super::settings::{LISTING, RECYCLED_LOGS, Settings, Wal};
 use crate::directory::Directory;
-use crate::directory_store::{DirectoryStore, not_created};
+use crate::directory_store::DirectoryStore;
 use crate::error::Error;
 use crate::url::Url;
 use rocksdb::{DB, Options, ReadOptions, WriteBatch, WriteOptions};
@@ -222,23 +222,21 @@ impl KeyValue for Rocksdb {
     }
 
     fn commit(&self, changes: &[Change]) -> io::Result<()> {
-        let open = self.home.opened();
-        let open = open.as_ref().ok_or_else(not_created)?;
-        let mut batch = WriteBatch::default();
-        for Change { key, value } in changes {
-            match value {
-                Some(value) => batch.put(key, value),
-                None => batch.delete(key),
+        self.home.with(|open| {
+            let mut batch = WriteBatch::default();
+            for Change { key, value } in changes {
+                match value {
+                    Some(value) => batch.put(key, value),
+                    None => batch.delete(key),
+                }
             }
-        }
-        let written = open.database.write_opt(batch, &open.write);
-        written.map_err(failure)
+            let written = open.database.write_opt(batch, &open.write);
+            written.map_err(failure)
+        })
     }
 
     fn get(&self, key: &[u8]) -> io::Result<Option<Vec<u8>>> {
-        let open = self.home.opened();
-        let open = open.as_ref().ok_or_else(not_created)?;
-        open.database.get(key).map_err(failure)
+        self.home.with(|open| open.database.get(key).map_err(failure))
     }
 
     fn scans(&self) -> bool {
@@ -246,9 +244,7 @@ impl KeyValue for Rocksdb {
     }
 
     fn scan(&self, from: &[u8], to: &[u8], order: Order, limit: usize) -> io::Result<Vec<Pair>> {
-        let open = self.home.opened();
-        let open = open.as_ref().ok_or_else(not_created)?;
-        open.pairs(from, to, order, limit)
+        self.home.with(|open| open.pairs(from, to, order, limit))
     }
 
     fn settings(&self) -> Vec<Setting> {

@@ -7,6 +7,7 @@
 use super::secret::Password;
 use crate::error::Error;
 use crate::url::Url;
+use crate::wire::Endpoint;
 use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -19,6 +20,14 @@ pub const SOCKET: OptionListing = OptionListing {
     takes: "the path of a Unix socket, or of its directory",
     default: "none: TCP",
     meaning: "connects to a server on this machine through its socket",
+};
+
+/// The option that holds the password, for a target's listing.
+pub const PASSWORD: OptionListing = OptionListing {
+    name: "password",
+    takes: "a password, or ${NAME} from the environment",
+    default: "none",
+    meaning: "the password, which is never shown",
 };
 
 /// The option that names a file with the password, for a target's listing.
@@ -69,6 +78,16 @@ pub enum Host {
     Tcp(String, u16),
     /// A Unix socket's file.
     Socket(PathBuf),
+}
+
+impl Host {
+    /// The endpoint to connect to.
+    pub(crate) fn endpoint(&self) -> Endpoint {
+        match self {
+            Host::Tcp(host, port) => Endpoint::Tcp { host: host.clone(), port: *port },
+            Host::Socket(path) => Endpoint::Unix(path.clone()),
+        }
+    }
 }
 
 /// A server's address, and the user to log in as.

@@ -24,7 +24,8 @@ mod session_name;
 mod url_secrets;
 
 pub use address::{
-    Address, AddressForm, CONNECT_TIMEOUT, Host, PASSWORD_FILE, SCHEMA, SOCKET, connect_timeout,
+    Address, AddressForm, CONNECT_TIMEOUT, Host, PASSWORD, PASSWORD_FILE, SCHEMA, SOCKET,
+    connect_timeout,
 };
 pub use encryption::{Encryption, TLS, TLS_ROOTS};
 pub(crate) use live_refusal::{LIVE, pluralized};

@@ -18,7 +18,7 @@ mod dialect;
 mod statement;
 mod tables;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 mod text;
 mod users;
 

@@ -6,7 +6,8 @@ use syncline_contract::{
     Set, Side, Table, TableId, Text, Write,
 };
 
-fn stock(plan: &mut Plan) -> TableId {
+/// Declares a table with a compound key, a nullable column and a unique index.
+pub(crate) fn stock(plan: &mut Plan) -> TableId {
     plan.table(
         Table::new("stock")
             .column("w", Kind::Int)
@@ -23,9 +24,8 @@ fn path(table: TableId, by: By, equal: usize, range: Range) -> Path {
     Path { table, by, equal, range }
 }
 
-fn plan() -> Plan {
-    let mut plan = Plan::new();
-    let table = stock(&mut plan);
+/// Declares one operation of each of four kinds; the scan locks its rows as `lock` says.
+pub(crate) fn operations(plan: &mut Plan, table: TableId, lock: Lock) {
     let _: Read<(Int, Int), (Int,)> = plan.get("get", table, &["quantity"], Lock::Update);
     let _: Write<(Int, Int, Int, Nullable<Text>)> =
         plan.update("update", table, &[("quantity", Set::Add), ("data", Set::To)]);
@@ -36,7 +36,7 @@ fn plan() -> Plan {
             order: Order::Descending,
             limit: Limit::Parameter,
             columns: &["i"],
-            lock: Lock::Update,
+            lock,
         },
     );
     let _: Read<(Int,), (Int, Int)> = plan.join(
@@ -46,6 +46,12 @@ fn plan() -> Plan {
         &[("i", "quantity")],
         &[(Side::Left, "w"), (Side::Right, "i")],
     );
+}
+
+fn plan() -> Plan {
+    let mut plan = Plan::new();
+    let table = stock(&mut plan);
+    operations(&mut plan, table, Lock::Update);
     let quantity = plan.tables()[table.0].id("quantity");
     let index = By::Index(syncline_contract::IndexId(0));
     let _: Read<(Int,), (Nullable<Int>,)> =

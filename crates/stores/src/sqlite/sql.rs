@@ -42,27 +42,10 @@ fn bytes_max(column: &Column) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::{Settings, schema, statement};
+    use crate::sql::tests::{operations, stock};
     use syncline_contract::{
-        Aggregate, By, Int, Kind, Limit, Lock, Nullable, Order, Path, Plan, Range, Read, Scan, Set,
-        Side, Table, TableId, Text, Write,
+        Aggregate, By, IndexId, Int, Kind, Lock, Path, Plan, Range, Read, Table,
     };
-
-    fn stock(plan: &mut Plan) -> TableId {
-        plan.table(
-            Table::new("stock")
-                .column("w", Kind::Int)
-                .column("i", Kind::Int)
-                .column("quantity", Kind::Int)
-                .text("data", 50)
-                .nullable()
-                .key(&["w", "i"])
-                .index("stock_by_quantity", &["quantity", "i"], true),
-        )
-    }
-
-    fn path(table: TableId, by: By, equal: usize, range: Range) -> Path {
-        Path { table, by, equal, range }
-    }
 
     #[test]
     fn tables_use_the_best_representation_in_sqlite() {
@@ -92,32 +75,10 @@ mod tests {
     fn operations_become_one_statement_each() {
         let mut plan = Plan::new();
         let table = stock(&mut plan);
-        let _: Read<(Int, Int), (Int,)> = plan.get("get", table, &["quantity"], Lock::Update);
-        let _: Write<(Int, Int, Int, Nullable<Text>)> =
-            plan.update("update", table, &[("quantity", Set::Add), ("data", Set::To)]);
-        let _: Read<(Int, Int, Int, Int), (Int,)> = plan.scan(
-            "scan",
-            Scan {
-                path: path(table, By::Key, 1, Range::Between),
-                order: Order::Descending,
-                limit: Limit::Parameter,
-                columns: &["i"],
-                lock: Lock::None,
-            },
-        );
-        let _: Read<(Int,), (Int, Int)> = plan.join(
-            "join",
-            path(table, By::Key, 1, Range::All),
-            table,
-            &[("i", "quantity")],
-            &[(Side::Left, "w"), (Side::Right, "i")],
-        );
+        operations(&mut plan, table, Lock::None);
         let i = plan.tables()[table.0].id("i");
-        let _: Read<(Int,), (Int,)> = plan.aggregate(
-            "distinct",
-            path(table, By::Index(syncline_contract::IndexId(0)), 0, Range::From),
-            Aggregate::CountDistinct(i),
-        );
+        let path = Path { table, by: By::Index(IndexId(0)), equal: 0, range: Range::From };
+        let _: Read<(Int,), (Int,)> = plan.aggregate("distinct", path, Aggregate::CountDistinct(i));
         let statements: Vec<_> =
             plan.operations().iter().map(|operation| statement(&plan, &operation.action)).collect();
         assert_eq!(

@@ -5,8 +5,8 @@ use super::operations::VALUE_BYTES;
 use super::transactions::{ConcurrentTxClient, Tally};
 use crate::error::Error;
 use syncline_contract::{
-    By, Bytes, Check, Counts, Limit, Lock, OptionArgs, Order, OwnFigure, Path, Plan, Range, Read,
-    Scan, Session, Stop, Table, Unit, Workload, Write, options,
+    Bytes, Check, Counts, Limit, OptionArgs, OwnFigure, Path, Plan, Range, Read, Scan, Session,
+    Stop, Table, Unit, Workload, Write, options,
 };
 
 /// Rows per page of the check.
@@ -55,13 +55,8 @@ impl ConcurrentTx {
             .bytes("id", options.key_len as u32)
             .bytes("value", VALUE_BYTES as u32);
         let table = plan.table(table.key(&["id"]));
-        let page = Scan {
-            path: Path { table, by: By::Key, equal: 0, range: Range::From },
-            order: Order::Ascending,
-            limit: Limit::Fixed(PAGE_ROWS),
-            columns: &["id", "value"],
-            lock: Lock::None,
-        };
+        let from_key = Path::by_key(table, 0, Range::From);
+        let page = Scan::ascending(from_key, Limit::Fixed(PAGE_ROWS), &["id", "value"]);
         ConcurrentTx {
             options,
             put: plan.put("put", table),

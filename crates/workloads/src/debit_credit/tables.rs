@@ -2,8 +2,8 @@
 
 use super::profile::Rules;
 use syncline_contract::{
-    Aggregate, By, Int, Kind, Limit, Lock, Nullable, Order, Path, Plan, Range, Read, Scan, Set,
-    Table, TableId, Text, Timestamp, Write,
+    Aggregate, Int, Kind, Limit, Lock, Nullable, Path, Plan, Range, Read, Scan, Set, Table,
+    TableId, Text, Timestamp, Write,
 };
 
 /// Tellers per branch.
@@ -99,7 +99,7 @@ pub(super) fn operations(tables: &Tables, rules: &Rules, plan: &mut Plan) -> Ope
 }
 
 pub(super) fn check_queries(tables: &Tables, plan: &mut Plan) -> CheckQueries {
-    let path = |table, range| Path { table, by: By::Key, equal: 0, range };
+    let path = |table, range| Path::by_key(table, 0, range);
     let sum =
         |plan: &Plan, table: TableId, column| Aggregate::Sum(plan.tables()[table.0].id(column));
     let mut between = |name: &'static str, table, column| {
@@ -117,15 +117,6 @@ pub(super) fn check_queries(tables: &Tables, plan: &mut Plan) -> CheckQueries {
         branches,
         history: plan.aggregate("sum history", all, deltas),
         history_rows: plan.aggregate("count history", all, Aggregate::Count),
-        history_all: plan.scan(
-            "read history",
-            Scan {
-                path: all,
-                order: Order::Ascending,
-                limit: Limit::None,
-                columns: &HISTORY,
-                lock: Lock::None,
-            },
-        ),
+        history_all: plan.scan("read history", Scan::ascending(all, Limit::None, &HISTORY)),
     }
 }

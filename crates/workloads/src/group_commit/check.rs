@@ -4,6 +4,7 @@
 use super::schema::GroupCommit;
 use super::transactions::{Tally, value};
 use crate::check_reader::CheckReader;
+use crate::outcomes::Outcome;
 use crate::violations::Violations;
 use syncline_contract::{Check, Session, Stop};
 
@@ -40,17 +41,17 @@ pub(super) async fn check<S: Session>(
             let end = rest.partition_point(|row| row.0 <= task as i64);
             let (own, others) = rest.split_at(end);
             rest = others;
-            let state = outcomes.state(task);
-            strange.unless(own.is_empty() || state != State::Absent, || {
+            let outcome = outcomes.of_task(task);
+            strange.unless(own.is_empty() || outcome != Outcome::Absent, || {
                 format!(
                     "task {task} has {} rows, but was rolled back or never performed",
                     own.len()
                 )
             });
-            let is_right = match state {
-                State::Absent => true,
-                State::Unknown => own.is_empty() || is_whole(own, task as i64, ninsert),
-                State::Acknowledged => is_whole(own, task as i64, ninsert),
+            let is_right = match outcome {
+                Outcome::Absent => true,
+                Outcome::Unknown => own.is_empty() || is_whole(own, task as i64, ninsert),
+                Outcome::Acknowledged => is_whole(own, task as i64, ninsert),
             };
             torn.unless(is_right, || {
                 format!("task {task} has {} rows, not the {ninsert} of a task", own.len())
@@ -76,14 +77,6 @@ struct TaskOutcomes<'a> {
     tasks: u64,
 }
 
-/// The outcome of a task, as reported to its client.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum State {
-    Acknowledged,
-    Unknown,
-    Absent,
-}
-
 impl<'a> TaskOutcomes<'a> {
     fn of(tallies: &'a [Tally]) -> TaskOutcomes<'a> {
         let clients = tallies.first().map_or(0, |tally| tally.clients);
@@ -91,17 +84,14 @@ impl<'a> TaskOutcomes<'a> {
         for tally in tallies {
             by_client[tally.client as usize] = Some(tally);
         }
-        let most = tallies.iter().map(|tally| tally.tasks).max().unwrap_or(0);
+        let most = tallies.iter().map(|tally| tally.tasks.count()).max().unwrap_or(0);
         TaskOutcomes { tallies: by_client, tasks: most * clients }
     }
 
-    fn state(&self, task: u64) -> State {
+    fn of_task(&self, task: u64) -> Outcome {
         let clients = self.tallies.len() as u64;
         let (client, number) = (task % clients, task / clients);
-        match self.tallies[client as usize] {
-            Some(tally) if tally.unknown.binary_search(&number).is_ok() => State::Unknown,
-            Some(tally) if number < tally.tasks => State::Acknowledged,
-            _ => State::Absent,
-        }
+        let tally = self.tallies[client as usize];
+        tally.map_or(Outcome::Absent, |tally| tally.tasks.of(number))
     }
 }

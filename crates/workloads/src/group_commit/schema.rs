@@ -4,8 +4,8 @@ use super::check;
 use super::transactions::{GroupCommitClient, Tally};
 use crate::error::Error;
 use syncline_contract::{
-    Aggregate, By, Check, Counts, Int, Kind, Limit, Lock, OptionArgs, Order, OwnFigure, Path, Plan,
-    Range, Read, Scan, Session, Stop, Table, Workload, Write, options,
+    Aggregate, Check, Counts, Int, Kind, Limit, OptionArgs, OwnFigure, Path, Plan, Range, Read,
+    Scan, Session, Stop, Table, Workload, Write, options,
 };
 
 options! {
@@ -45,14 +45,8 @@ impl GroupCommit {
             .iter()
             .fold(Table::new("tasks"), |table, column| table.column(*column, Kind::Int));
         let table = plan.table(table.key(&["task", "item"]));
-        let path = |range| Path { table, by: By::Key, equal: 0, range };
-        let of_tasks = Scan {
-            path: path(Range::Between),
-            order: Order::Ascending,
-            limit: Limit::None,
-            columns: &columns,
-            lock: Lock::None,
-        };
+        let path = |range| Path::by_key(table, 0, range);
+        let of_tasks = Scan::ascending(path(Range::Between), Limit::None, &columns);
         GroupCommit {
             options,
             insert: plan.insert("insert row", table),

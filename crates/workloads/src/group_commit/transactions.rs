@@ -1,6 +1,7 @@
 //! The one transaction, "task", and the client that performs it.
 
 use super::schema::GroupCommit;
+use crate::outcomes::Outcomes;
 use syncline_contract::{AccessPattern, Client, Ending, Int, Session, Stop, Transaction, Write};
 
 /// What the check needs from a client.
@@ -10,10 +11,8 @@ pub struct Tally {
     pub client: u64,
     /// How many clients there were.
     pub clients: u64,
-    /// Upper bound of the numbers of tasks that were acknowledged or have an unknown outcome.
-    pub tasks: u64,
-    /// The numbers of tasks with an unknown outcome, ascending.
-    pub unknown: Vec<u64>,
+    /// How its tasks ended.
+    pub(super) tasks: Outcomes,
 }
 
 /// A client. Its task `t` has the key `t * clients + client`.
@@ -38,8 +37,7 @@ impl GroupCommitClient {
             tally: Tally {
                 client: number as u64,
                 clients: clients as u64,
-                tasks: 0,
-                unknown: Vec::new(),
+                tasks: Outcomes::default(),
             },
         }
     }
@@ -64,7 +62,7 @@ impl Client for GroupCommitClient {
         _kind: usize,
         transaction: &mut Transaction<'_, S>,
     ) -> Result<(), Stop> {
-        let task = (self.tally.tasks * self.tally.clients + self.tally.client) as i64;
+        let task = (self.tally.tasks.count() * self.tally.clients + self.tally.client) as i64;
         for item in 0..self.ninsert {
             transaction.write(&self.insert, (task, item, value(task, item)))?;
         }
@@ -73,15 +71,7 @@ impl Client for GroupCommitClient {
 
     #[inline]
     fn ended(&mut self, _kind: usize, ending: Ending) {
-        match ending {
-            Ending::Committed => self.tally.tasks += 1,
-            // Nothing of it remains, so its keys are free for the next task.
-            Ending::Undone => {}
-            Ending::Unknown => {
-                self.tally.unknown.push(self.tally.tasks);
-                self.tally.tasks += 1;
-            }
-        }
+        self.tally.tasks.record(ending);
     }
 
     fn tally(self) -> Tally {

@@ -7,6 +7,7 @@ use super::body::Body;
 use super::keys::{Keys, number_of, random_key};
 use super::schema::{CheckBy, Insert, Options, PAGE_ROWS, ReadBack};
 use super::transactions::Tally;
+use crate::outcomes::Outcome;
 use crate::violations::Violations;
 use syncline_contract::{
     AccessPattern, Check, CheckOutcome, Int, Read, RequestTracker, Session, Stop, Text, Transaction,
@@ -121,7 +122,7 @@ impl<'a> CheckState<'a> {
         let mut clients: Vec<_> = tallies
             .iter()
             .map(|tally| {
-                let rows = tally.transactions * commit_every;
+                let rows = tally.transactions.count() * commit_every;
                 let seen = vec![0; rows.div_ceil(64) as usize];
                 ClientRows { tally, rows, seen }
             })
@@ -231,9 +232,9 @@ fn of_one_client(
     torn: &mut Violations,
 ) {
     let client = of.tally.client;
-    for transaction in 0..of.tally.transactions {
+    for transaction in 0..of.tally.transactions.count() {
         let rows = transaction * commit_every..(transaction + 1) * commit_every;
-        if of.tally.unknown.binary_search(&transaction).is_ok() {
+        if of.tally.transactions.of(transaction) == Outcome::Unknown {
             let seen = rows.clone().filter(|row| of.is_marked(*row)).count() as u64;
             if seen != 0 && seen != commit_every {
                 torn.add(|| {

@@ -6,8 +6,8 @@ use super::keys::Keys;
 use super::transactions::{InsertClient, Tally};
 use crate::error::Error;
 use syncline_contract::{
-    By, Check, Int, Kind, Limit, Lock, OptionArgs, Order, Path, Plan, Range, Read, Scan, Session,
-    Stop, Table, TableId, Text, Unit, Workload, Write, options, words,
+    Check, Int, Kind, Limit, Lock, OptionArgs, Path, Plan, Range, Read, Scan, Session, Stop, Table,
+    TableId, Text, Unit, Workload, Write, options, words,
 };
 
 /// Rows per page of the check.
@@ -99,13 +99,8 @@ impl Insert {
 }
 
 fn page(table: TableId) -> Scan<'static> {
-    Scan {
-        path: Path { table, by: By::Key, equal: 0, range: Range::From },
-        order: Order::Ascending,
-        limit: Limit::Fixed(PAGE_ROWS),
-        columns: &["id", "body"],
-        lock: Lock::None,
-    }
+    let from_key = Path::by_key(table, 0, Range::From);
+    Scan::ascending(from_key, Limit::Fixed(PAGE_ROWS), &["id", "body"])
 }
 
 impl Workload for Insert {

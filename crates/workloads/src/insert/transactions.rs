@@ -5,6 +5,7 @@
 use super::body::Body;
 use super::keys::random_key;
 use super::schema::{Insert, InsertRow};
+use crate::outcomes::Outcomes;
 use syncline_contract::{AccessPattern, Client, Ending, Session, Stop, Transaction};
 
 /// What the check needs from a client.
@@ -16,10 +17,8 @@ pub struct Tally {
     pub clients: u64,
     /// The seed of keys and bodies.
     pub seed: u64,
-    /// Upper bound of the numbers of transactions that were acknowledged or have an unknown outcome.
-    pub transactions: u64,
-    /// The numbers of transactions with an unknown outcome, ascending.
-    pub unknown: Vec<u64>,
+    /// How its transactions ended.
+    pub(super) transactions: Outcomes,
 }
 
 /// A client.
@@ -40,8 +39,7 @@ impl InsertClient {
                 client: u32::try_from(number).expect("clients are counted in 32 bits"),
                 clients: clients as u64,
                 seed,
-                transactions: 0,
-                unknown: Vec::new(),
+                transactions: Outcomes::default(),
             },
             body: Body::new(seed),
         }
@@ -67,7 +65,7 @@ impl Client for InsertClient {
         _kind: usize,
         transaction: &mut Transaction<'_, S>,
     ) -> Result<(), Stop> {
-        let first = self.tally.transactions * self.commit_every;
+        let first = self.tally.transactions.count() * self.commit_every;
         for row in first..first + self.commit_every {
             let text = self.body.write(self.tally.client, row);
             let number = row * self.tally.clients + u64::from(self.tally.client);
@@ -84,15 +82,7 @@ impl Client for InsertClient {
 
     #[inline]
     fn ended(&mut self, _kind: usize, ending: Ending) {
-        match ending {
-            Ending::Committed => self.tally.transactions += 1,
-            // Nothing of it remains, so its numbers are free for the next draw.
-            Ending::Undone => {}
-            Ending::Unknown => {
-                self.tally.unknown.push(self.tally.transactions);
-                self.tally.transactions += 1;
-            }
-        }
+        self.tally.transactions.record(ending);
     }
 
     fn tally(self) -> Tally {

@@ -2,16 +2,11 @@
 
 use super::transactions::MrmwClient;
 use crate::error::Error;
-use crate::records::{self, Table, Tally};
+use crate::records::{self, READ_TASK, Table, Tally, WRITE_TASK};
 use syncline_contract::{
     Check, Counts, Load, OptionArgs, OwnFigure, Plan, Rows, Session, Stop, TableId, Workload,
     options,
 };
-
-/// The position of a reader's task in the transactions.
-pub(super) const READ_TASK: usize = 0;
-/// The position of a writer's task.
-pub(super) const WRITE_TASK: usize = 1;
 
 options! {
     /// What a user may choose.

@@ -1,7 +1,7 @@
 //! The client: reads or writes, as each task is drawn.
 
-use super::schema::{Mrmw, Options, READ_TASK, WRITE_TASK};
-use crate::records::{Tally, Tasks};
+use super::schema::{Mrmw, Options};
+use crate::records::{READ_TASK, Tally, Tasks, WRITE_TASK};
 use crate::rows::NewRows;
 use std::sync::Arc;
 use syncline_contract::{AccessPattern, Client, Ending, Session, Stop, Transaction};
@@ -53,11 +53,7 @@ impl Client for MrmwClient {
         kind: usize,
         transaction: &mut Transaction<'_, S>,
     ) -> Result<(), Stop> {
-        if kind == WRITE_TASK {
-            self.tasks.write(transaction)
-        } else {
-            self.tasks.read(transaction).await
-        }
+        self.tasks.perform(kind, transaction).await
     }
 
     fn ended(&mut self, kind: usize, ending: Ending) {

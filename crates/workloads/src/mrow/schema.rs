@@ -2,16 +2,11 @@
 
 use super::transactions::MrowClient;
 use crate::error::Error;
-use crate::records::{self, Table, Tally};
+use crate::records::{self, READ_TASK, Table, Tally, WRITE_TASK};
 use syncline_contract::{
     Check, Counts, Load, OptionArgs, OwnFigure, Plan, Rows, Session, Stop, TableId, Workload,
     options,
 };
-
-/// The position of a reader's task in the transactions.
-pub(super) const READ_TASK: usize = 0;
-/// The position of a write.
-pub(super) const WRITE: usize = 1;
 
 options! {
     /// What a user may choose.
@@ -75,7 +70,7 @@ impl Workload for Mrow {
     }
 
     fn always_writes(&self, transaction: usize) -> bool {
-        transaction == WRITE
+        transaction == WRITE_TASK
     }
 
     fn plan(&self) -> &Plan {
@@ -99,7 +94,7 @@ impl Workload for Mrow {
             return Vec::new();
         }
         let tasks = counts.committed[READ_TASK] as f64 / counts.seconds;
-        let writes = counts.committed[WRITE] as f64 / counts.seconds;
+        let writes = counts.committed[WRITE_TASK] as f64 / counts.seconds;
         vec![
             OwnFigure {
                 name: "tasks a second (published in 2007 as reads a second)",

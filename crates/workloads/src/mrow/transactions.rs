@@ -1,7 +1,7 @@
 //! The client: the one writer, or a reader.
 
-use super::schema::{Mrow, READ_TASK, WRITE};
-use crate::records::{Tally, Tasks};
+use super::schema::Mrow;
+use crate::records::{READ_TASK, Tally, Tasks, WRITE_TASK};
 use syncline_contract::{AccessPattern, Client, Ending, Session, Stop, Transaction, Waits};
 
 /// A client.
@@ -34,7 +34,7 @@ impl Client for MrowClient {
     fn draw(&mut self) -> usize {
         if self.left > 0 {
             self.tasks.draw_writes(self.records_per_commit.min(self.left));
-            WRITE
+            WRITE_TASK
         } else {
             self.tasks.draw_reads(self.reads_per_task, 0);
             READ_TASK
@@ -51,7 +51,7 @@ impl Client for MrowClient {
     }
 
     fn waits(&mut self, kind: usize) -> Waits {
-        Waits { before_ns: 0, after_ns: if kind == WRITE { self.write_wait_ns } else { 0 } }
+        Waits { before_ns: 0, after_ns: if kind == WRITE_TASK { self.write_wait_ns } else { 0 } }
     }
 
     async fn perform<S: Session>(
@@ -59,15 +59,11 @@ impl Client for MrowClient {
         kind: usize,
         transaction: &mut Transaction<'_, S>,
     ) -> Result<(), Stop> {
-        if kind == WRITE {
-            self.tasks.write(transaction)
-        } else {
-            self.tasks.read(transaction).await
-        }
+        self.tasks.perform(kind, transaction).await
     }
 
     fn ended(&mut self, kind: usize, ending: Ending) {
-        if kind == WRITE {
+        if kind == WRITE_TASK {
             let written = self.records_per_commit.min(self.left);
             self.tasks.written(ending);
             if ending != Ending::Undone {

@@ -5,8 +5,8 @@ use super::event::{Event, Statement};
 use super::options::Options;
 use super::sysbench_test::Test;
 use syncline_contract::{
-    Aggregate, By, IndexId, Int, Kind, Limit, Lock, Nullable, Order, Path, Plan, Range, Read, Scan,
-    Set, Table, TableId, Text, Write,
+    Aggregate, By, IndexId, Int, Kind, Limit, Lock, Nullable, Path, Plan, Range, Read, Scan, Set,
+    Table, TableId, Text, Write,
 };
 
 /// Rows per page of the check.
@@ -107,10 +107,6 @@ fn table(options: &Options, number: u64) -> Table {
     table
 }
 
-fn scan<'c>(path: Path, limit: Limit, columns: &'c [&'c str]) -> Scan<'c> {
-    Scan { path, order: Order::Ascending, limit, columns, lock: Lock::None }
-}
-
 struct Declare<'d> {
     plan: &'d mut Plan,
     table: TableId,
@@ -143,7 +139,7 @@ impl Declare<'_> {
             of.point = Some(self.point());
         }
         if has(Statement::SimpleRange) {
-            let scan = scan(between, Limit::None, &["c"]);
+            let scan = Scan::ascending(between, Limit::None, &["c"]);
             of.simple = Some(self.plan.scan(name("simple range"), scan));
         }
         if has(Statement::SumRange) {
@@ -160,7 +156,7 @@ impl Declare<'_> {
             of.distinct = Some(distinct);
         }
         if writes && secondary {
-            let scan = scan(self.path(1, Range::All), Limit::Fixed(1), &["pk"]);
+            let scan = Scan::ascending(self.path(1, Range::All), Limit::Fixed(1), &["pk"]);
             of.find = Some(self.plan.scan(name("find row to change"), scan));
         }
         if has(Statement::IndexUpdate) {
@@ -181,7 +177,7 @@ impl Declare<'_> {
     fn point(&mut self) -> Read<(Int,), (Text,)> {
         let name = self.name("point select");
         if self.secondary {
-            let scan = scan(self.path(1, Range::All), Limit::None, &["c"]);
+            let scan = Scan::ascending(self.path(1, Range::All), Limit::None, &["c"]);
             self.plan.scan(name, scan)
         } else {
             self.plan.get(name, self.table, &["c"], Lock::None)
@@ -211,13 +207,13 @@ impl Declare<'_> {
     fn page(&mut self) -> Page {
         let (name, columns) = (self.name("read rows from"), ["id", "k", "c", "pad"]);
         let path = Path { by: By::Key, ..self.path(0, Range::From) };
-        let scan = scan(path, Limit::Fixed(PAGE_ROWS), &columns);
+        let scan = Scan::ascending(path, Limit::Fixed(PAGE_ROWS), &columns);
         Page::Whole(self.plan.scan(name, scan))
     }
 
     fn bulk_page(&mut self) -> Page {
         let (name, columns) = (self.name("read rows from"), ["id", "k"]);
-        let scan = scan(self.path(0, Range::From), Limit::Fixed(PAGE_ROWS), &columns);
+        let scan = Scan::ascending(self.path(0, Range::From), Limit::Fixed(PAGE_ROWS), &columns);
         Page::Bulk(self.plan.scan(name, scan))
     }
 }

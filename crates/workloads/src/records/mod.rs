@@ -13,4 +13,4 @@ mod tasks;
 pub(crate) use check::{NAMES, check};
 pub(crate) use table::Table;
 pub use tasks::Tally;
-pub(crate) use tasks::Tasks;
+pub(crate) use tasks::{READ_TASK, Tasks, WRITE_TASK};

@@ -4,8 +4,7 @@ use super::bytes::RecordBytes;
 use crate::rows::NewRows;
 use std::sync::Arc;
 use syncline_contract::{
-    By, Bytes, Int, Kind, Limit, Lock, Order, Path, Plan, Range, Read, Rows, Scan, TableId, Value,
-    Write,
+    Bytes, Int, Kind, Limit, Lock, Path, Plan, Range, Read, Rows, Scan, TableId, Value, Write,
 };
 
 /// Records per page of the check.
@@ -33,13 +32,8 @@ impl Table {
             .bytes("bytes", bytes_max as u32)
             .key(&["id"]);
         let table = plan.table(table);
-        let page = Scan {
-            path: Path { table, by: By::Key, equal: 0, range: Range::From },
-            order: Order::Ascending,
-            limit: Limit::Fixed(PAGE_ROWS),
-            columns: &["id", "bytes"],
-            lock: Lock::None,
-        };
+        let from_key = Path::by_key(table, 0, Range::From);
+        let page = Scan::ascending(from_key, Limit::Fixed(PAGE_ROWS), &["id", "bytes"]);
         Table {
             read: plan.get("read record", table, &["bytes"], Lock::None),
             write: plan.insert("write record", table),

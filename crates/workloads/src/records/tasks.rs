@@ -11,6 +11,11 @@ use crate::violations::Violations;
 use std::sync::Arc;
 use syncline_contract::{Bytes, Ending, Int, Read, Session, Stop, Transaction, Write};
 
+/// The position of a task that reads, in the transactions of both workloads.
+pub(crate) const READ_TASK: usize = 0;
+/// The position of a task that writes.
+pub(crate) const WRITE_TASK: usize = 1;
+
 /// What the check needs from a client.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
@@ -77,11 +82,17 @@ impl Tasks {
         }
     }
 
-    /// Reads the drawn records and compares every byte.
-    pub(crate) async fn read<S: Session>(
+    /// Performs the drawn task.
+    pub(crate) async fn perform<S: Session>(
         &mut self,
+        kind: usize,
         transaction: &mut Transaction<'_, S>,
     ) -> Result<(), Stop> {
+        if kind == WRITE_TASK { self.write(transaction) } else { self.read(transaction).await }
+    }
+
+    /// Reads the drawn records and compares every byte.
+    async fn read<S: Session>(&mut self, transaction: &mut Transaction<'_, S>) -> Result<(), Stop> {
         for number in &self.numbers {
             transaction.ask(&self.read, (*number as i64,))?;
         }
@@ -97,10 +108,7 @@ impl Tasks {
     }
 
     /// Writes the drawn records.
-    pub(crate) fn write<S: Session>(
-        &self,
-        transaction: &mut Transaction<'_, S>,
-    ) -> Result<(), Stop> {
+    fn write<S: Session>(&self, transaction: &mut Transaction<'_, S>) -> Result<(), Stop> {
         self.numbers.iter().try_for_each(|number| {
             transaction.write(&self.write, (*number as i64, self.bytes.of(*number)))
         })

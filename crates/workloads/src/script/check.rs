@@ -7,7 +7,7 @@ use super::client::Tally;
 use super::options::{Owner, Program};
 use super::tables::Tables;
 use syncline_contract::{
-    AccessPattern, Aggregate, By, Check, CheckOutcome, Int, Nullable, Path, Plan, Range, Read,
+    AccessPattern, Aggregate, Check, CheckOutcome, Int, Nullable, Path, Plan, Range, Read,
     RequestTracker, Session, Stop, TableId, Transaction,
 };
 
@@ -91,7 +91,7 @@ impl BalanceTotals {
 }
 
 fn all(table: TableId) -> Path {
-    Path { table, by: By::Key, equal: 0, range: Range::All }
+    Path::by_key(table, 0, Range::All)
 }
 
 /// The names of the checks for these scripts.

@@ -5,9 +5,9 @@ use super::transactions::{ShortClient, Tally};
 use crate::error::Error;
 use std::sync::Arc;
 use syncline_contract::{
-    Aggregate, By, Check, IndexId, Int, Kind, Limit, Load, Lock, Many, OptionArgs, Order, Path,
-    Plan, Range, Read, Rows, Scan, Session, Set, Stop, Table, TableId, Value, Workload, Write,
-    options, words,
+    Aggregate, By, Check, IndexId, Int, Kind, Limit, Load, Lock, Many, OptionArgs, Path, Plan,
+    Range, Read, Rows, Scan, Session, Set, Stop, Table, TableId, Value, Workload, Write, options,
+    words,
 };
 
 /// Rows per page of the check.
@@ -86,36 +86,24 @@ fn of_table(options: &Options, number: u64, plan: &mut Plan) -> TableOperations 
         );
     }
     let table = plan.table(table);
-    let path = |by, equal, range| Path { table, by, equal, range };
     let by_index = (0..columns.len()).map(|index| {
-        let scan = Scan {
-            path: path(By::Index(IndexId(index)), 1, Range::All),
-            order: Order::Ascending,
-            limit: Limit::None,
-            columns: &["id"],
-            lock: Lock::None,
-        };
-        plan.scan("read by index", scan)
+        let path = Path { table, by: By::Index(IndexId(index)), equal: 1, range: Range::All };
+        plan.scan("read by index", Scan::ascending(path, Limit::None, &["id"]))
     });
     let by_index = by_index.collect();
     let mut sets = vec![("count", Set::Add)];
     sets.extend(columns.iter().map(|column| (column.as_str(), Set::To)));
     let mut all = vec!["id", "count"];
     all.extend(columns.iter().map(String::as_str));
-    let page = Scan {
-        path: path(By::Key, 0, Range::From),
-        order: Order::Ascending,
-        limit: Limit::Fixed(PAGE_ROWS),
-        columns: &all,
-        lock: Lock::None,
-    };
+    let from_key = Path::by_key(table, 0, Range::From);
+    let page = Scan::ascending(from_key, Limit::Fixed(PAGE_ROWS), &all);
     let counts = Aggregate::Sum(plan.tables()[table.0].id("count"));
     TableOperations {
         by_key: plan.get("read by key", table, &["id"], Lock::None),
         by_index,
         change: plan.update("update", table, &sets),
         page: plan.scan("read rows from key", page),
-        sum_of_counts: plan.aggregate("sum counts", path(By::Key, 0, Range::All), counts),
+        sum_of_counts: plan.aggregate("sum counts", Path::by_key(table, 0, Range::All), counts),
     }
 }
 

@@ -9,8 +9,8 @@ use crate::lookup::By;
 use std::marker::PhantomData;
 use std::sync::Arc;
 use syncline_contract::{
-    By as Walk, Check, IndexId, Int, Kind, Limit, Load, Lock, Order, Path, Plan, Range, Read, Rows,
-    Scan, Session, Set, Stop, Table, TableId, Text, Value, Workload, Write,
+    By as Walk, Check, IndexId, Int, Kind, Limit, Load, Lock, Path, Plan, Range, Read, Rows, Scan,
+    Session, Set, Stop, Table, TableId, Text, Value, Workload, Write,
 };
 
 /// Number of texts.
@@ -96,21 +96,17 @@ fn table(options: Options, number: u64, writes: bool, plan: &mut Plan) -> TableO
         table = table.index(format!("single_record_{number}_sec"), &["sec"], true);
     }
     let table = plan.table(table);
-    let scan = |by, equal, range, limit, lock| Scan {
-        path: Path { table, by, equal, range },
-        order: Order::Ascending,
-        limit,
-        columns: &["id", "text"],
-        lock,
-    };
-    let of_index = || scan(Walk::Index(IndexId(0)), 1, Range::All, Limit::None, Lock::None);
+    let columns = &["id", "text"];
+    let of_index = Path { table, by: Walk::Index(IndexId(0)), equal: 1, range: Range::All };
+    let of_index = Scan::ascending(of_index, Limit::None, columns);
+    let from_key = Path::by_key(table, 0, Range::From);
     TableOperations {
-        by_key: plan.get("select by key", table, &["id", "text"], Lock::None),
-        by_index: (options.by == By::Index).then(|| plan.scan("select by index", of_index())),
+        by_key: plan.get("select by key", table, columns, Lock::None),
+        by_index: (options.by == By::Index).then(|| plan.scan("select by index", of_index)),
         set_text: writes.then(|| plan.update("update text", table, &[("text", Set::To)])),
         page: plan.scan(
             "read rows from key",
-            scan(Walk::Key, 0, Range::From, Limit::Fixed(PAGE_ROWS), Lock::None),
+            Scan::ascending(from_key, Limit::Fixed(PAGE_ROWS), columns),
         ),
     }
 }

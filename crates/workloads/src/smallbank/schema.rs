@@ -5,7 +5,7 @@ use super::options::{Mix, NAMES, Options};
 use super::transactions::{SmallBankClient, Tally};
 use crate::distributions::Stream;
 use syncline_contract::{
-    Aggregate, By, Check, Decimal, Exact, Int, Kind, Load, Lock, Nullable, Path, Plan, Range, Read,
+    Aggregate, Check, Decimal, Exact, Int, Kind, Load, Lock, Nullable, Path, Plan, Range, Read,
     Rows, Session, Set, Stop, Table, TableId, Text, Value, Workload, Write,
 };
 
@@ -95,7 +95,7 @@ impl SmallBank {
 fn of_account(table: TableId, plan: &mut Plan) -> OfAccount {
     let name = plan.tables()[table.0].name.clone();
     let column = plan.tables()[table.0].id("bal");
-    let path = Path { table, by: By::Key, equal: 0, range: Range::All };
+    let path = Path::by_key(table, 0, Range::All);
     OfAccount {
         read: plan.get(format!("read {name}"), table, &["bal"], Lock::None),
         read_for_update: plan.get(format!("read {name} for update"), table, &["bal"], Lock::Update),

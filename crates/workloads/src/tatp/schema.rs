@@ -5,8 +5,8 @@ use super::options::{Lookup, Options};
 use super::population::{self, COLUMNS_EACH, SUB_NBR_BYTES};
 use super::transactions::{NAMES, Tally, TatpClient};
 use syncline_contract::{
-    Any, By, Check, IndexId, Int, Kind, Limit, Load, Lock, Many, Order, Path, Plan, Range, Read,
-    Rows, Scan, Session, Set, Stop, Table, TableId, Text, Value, Workload, Write,
+    Any, By, Check, IndexId, Int, Kind, Limit, Load, Lock, Many, Path, Plan, Range, Read, Rows,
+    Scan, Session, Set, Stop, Table, TableId, Text, Value, Workload, Write,
 };
 
 /// The tables; the last one only if subscribers are found through a table.
@@ -120,13 +120,7 @@ fn tables(lookup: Lookup, plan: &mut Plan) -> Tables {
 
 /// A scan of the rows whose first key columns equal the parameters.
 fn equal(table: TableId, by: By, equal: usize, columns: &'static [&'static str]) -> Scan<'static> {
-    Scan {
-        path: Path { table, by, equal, range: Range::All },
-        order: Order::Ascending,
-        limit: Limit::None,
-        columns,
-        lock: Lock::None,
-    }
+    Scan::ascending(Path { table, by, equal, range: Range::All }, Limit::None, columns)
 }
 
 fn operations(tables: &Tables, plan: &mut Plan) -> Operations {
@@ -166,14 +160,12 @@ fn operations(tables: &Tables, plan: &mut Plan) -> Operations {
 
 fn check_queries(tables: &Tables, plan: &mut Plan) -> CheckQueries {
     let between = |table, columns| {
-        let scan = equal(table, By::Key, 0, columns);
-        let path = Path { range: Range::Between, ..scan.path };
-        Scan { path, ..scan }
+        Scan::ascending(Path::by_key(table, 0, Range::Between), Limit::None, columns)
     };
     let counted =
         [tables.subscriber, tables.access_info, tables.special_facility, tables.call_forwarding];
     let counts = counted.map(|table| {
-        let all = equal(table, By::Key, 0, &[]).path;
+        let all = Path::by_key(table, 0, Range::All);
         plan.aggregate("count rows", all, syncline_contract::Aggregate::Count)
     });
     let subscribers = between(tables.subscriber, &["s_id", "sub_nbr"]);

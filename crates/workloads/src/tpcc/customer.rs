@@ -4,8 +4,8 @@
 use super::names::last_name;
 use super::schema::Tables;
 use syncline_contract::{
-    By, Failure, FailureKind, IndexId, Int, Limit, Lock, Order, Path, Plan, Range, Read, Scan,
-    Session, Stop, Text, Transaction,
+    By, Failure, FailureKind, IndexId, Int, Limit, Path, Plan, Range, Read, Scan, Session, Stop,
+    Text, Transaction,
 };
 
 /// How a customer is selected.
@@ -29,19 +29,9 @@ pub(super) type ByName = Read<(Int, Int, Text), (Int,)>;
 
 /// Declares the read of the customers with a last name.
 pub(super) fn declare(plan: &mut Plan, tables: &Tables) -> ByName {
-    let scan = Scan {
-        path: Path {
-            table: tables.customer,
-            by: By::Index(IndexId(0)),
-            equal: 3,
-            range: Range::All,
-        },
-        order: Order::Ascending,
-        limit: Limit::None,
-        columns: &["c_id"],
-        lock: Lock::None,
-    };
-    plan.scan("find customers by name", scan)
+    let path =
+        Path { table: tables.customer, by: By::Index(IndexId(0)), equal: 3, range: Range::All };
+    plan.scan("find customers by name", Scan::ascending(path, Limit::None, &["c_id"]))
 }
 
 impl Customer {

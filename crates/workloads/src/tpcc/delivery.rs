@@ -9,8 +9,8 @@ use super::options::Profile;
 use super::scale::DISTRICTS;
 use super::schema::Tables;
 use syncline_contract::{
-    By, Exact, Int, Limit, Lock, Nullable, Order, Path, Plan, Range, Read, Scan, Session, Set,
-    Stop, Timestamp, Transaction, Write,
+    Exact, Int, Limit, Lock, Nullable, Path, Plan, Range, Read, Scan, Session, Set, Stop,
+    Timestamp, Transaction, Write,
 };
 
 /// The operations.
@@ -27,20 +27,13 @@ pub(super) struct Operations {
 
 impl Operations {
     pub(super) fn declare(plan: &mut Plan, tables: &Tables) -> Operations {
-        let oldest = Scan {
-            path: Path { table: tables.new_order, by: By::Key, equal: 2, range: Range::All },
-            order: Order::Ascending,
-            limit: Limit::Fixed(1),
-            columns: &["no_o_id"],
+        let locked = |path, limit, columns| Scan {
             lock: Lock::Update,
+            ..Scan::ascending(path, limit, columns)
         };
-        let lines = Scan {
-            path: tables.lines_of_an_order(),
-            order: Order::Ascending,
-            limit: Limit::None,
-            columns: &["ol_number", "ol_amount"],
-            lock: Lock::Update,
-        };
+        let of_district = Path::by_key(tables.new_order, 2, Range::All);
+        let oldest = locked(of_district, Limit::Fixed(1), &["no_o_id"]);
+        let lines = locked(tables.lines_of_an_order(), Limit::None, &["ol_number", "ol_amount"]);
         let charge = [("c_balance", Set::Add), ("c_delivery_cnt", Set::Add)];
         let arrive = [("ol_delivery_d", Set::To)];
         Operations {

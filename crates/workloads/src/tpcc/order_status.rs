@@ -38,13 +38,8 @@ impl Operations {
             columns: &["o_id", "o_entry_d", "o_carrier_id"],
             lock: Lock::None,
         };
-        let lines = Scan {
-            path: tables.lines_of_an_order(),
-            order: Order::Ascending,
-            limit: Limit::None,
-            columns: &["ol_i_id", "ol_supply_w_id", "ol_quantity", "ol_amount", "ol_delivery_d"],
-            lock: Lock::None,
-        };
+        let columns = ["ol_i_id", "ol_supply_w_id", "ol_quantity", "ol_amount", "ol_delivery_d"];
+        let lines = Scan::ascending(tables.lines_of_an_order(), Limit::None, &columns);
         Operations {
             by_name,
             customer: plan.get("read balance", tables.customer, &shown, Lock::None),

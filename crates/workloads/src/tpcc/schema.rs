@@ -15,8 +15,8 @@ use super::{customer, delivery, new_order, order_status, payment, stock_level};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use syncline_contract::{
-    By, Check, Counts, Kind, Load, OwnFigure, Path, Plan, Range, ResponseBound, Rows, Session,
-    Stop, Table, TableId, Workload,
+    Check, Counts, Kind, Load, OwnFigure, Path, Plan, Range, ResponseBound, Rows, Session, Stop,
+    Table, TableId, Workload,
 };
 
 /// The most bytes of a customer's data.
@@ -62,7 +62,7 @@ impl Tables {
 
     /// The path to the lines of one order.
     pub(super) fn lines_of_an_order(&self) -> Path {
-        Path { table: self.order_line, by: By::Key, equal: 3, range: Range::All }
+        Path::by_key(self.order_line, 3, Range::All)
     }
 }
 

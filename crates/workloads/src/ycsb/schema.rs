@@ -15,8 +15,8 @@ use crate::rows::{NewRows, SharedRowBitmap};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use syncline_contract::{
-    By, Check, Counts, Int, Limit, Load, Lock, Many, Order, OwnFigure, Path, Plan, Range, Read,
-    Rows, Scan, Session, Set, Stop, Table, TableId, Text, Unit, Workload, Write,
+    Check, Counts, Int, Limit, Load, Lock, Many, OwnFigure, Path, Plan, Range, Read, Rows, Scan,
+    Session, Set, Stop, Table, TableId, Text, Unit, Workload, Write,
 };
 
 /// Rows per page of the check.
@@ -201,6 +201,7 @@ impl<'d> Declare<'d> {
         let weights = self.options.weights();
         let (read, write) = (self.options.read_all_fields, self.options.write_all_fields);
         let table = self.table;
+        let from_key = Path::by_key(table, 0, Range::From);
         Operations {
             reads: self.each(read, |declare, what, fields| {
                 let name = format!("read {what}");
@@ -217,7 +218,7 @@ impl<'d> Declare<'d> {
             scans: if weights[SCAN] > 0.0 {
                 self.each(read, |declare, what, fields| {
                     let columns = [&[declare.key], fields].concat();
-                    let scan = from_key(table, Limit::Parameter, &columns);
+                    let scan = Scan::ascending(from_key, Limit::Parameter, &columns);
                     declare.plan.scan(format!("scan {what}"), scan)
                 })
             } else {
@@ -235,7 +236,7 @@ impl<'d> Declare<'d> {
             delete: (weights[DELETE] > 0.0).then(|| self.plan.delete("delete row", table)),
             page: {
                 let columns = [&[self.key], self.fields].concat();
-                let scan = from_key(table, Limit::Fixed(PAGE_ROWS), &columns);
+                let scan = Scan::ascending(from_key, Limit::Fixed(PAGE_ROWS), &columns);
                 self.plan.scan("read rows from key", scan)
             },
         }
@@ -253,16 +254,6 @@ impl<'d> Declare<'d> {
         }
         let each = fields.iter();
         each.map(|field| declare(self, field, &[field])).collect()
-    }
-}
-
-fn from_key<'c>(table: TableId, limit: Limit, columns: &'c [&'c str]) -> Scan<'c> {
-    Scan {
-        path: Path { table, by: By::Key, equal: 0, range: Range::From },
-        order: Order::Ascending,
-        limit,
-        columns,
-        lock: Lock::None,
     }
 }
 

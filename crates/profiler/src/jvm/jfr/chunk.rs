@@ -33,7 +33,7 @@ pub(in crate::jvm) struct Event<'c> {
 }
 
 /// The chunks of a recording, or the first error in it.
-pub(in crate::jvm) fn chunks(bytes: &[u8]) -> Result<Vec<Chunk<'_>>, ParseError> {
+pub(super) fn chunks(bytes: &[u8]) -> Result<Vec<Chunk<'_>>, ParseError> {
     let (mut left, mut chunks) = (bytes, Vec::new());
     while !left.is_empty() {
         let (chunk, size) = Chunk::read(left)
@@ -41,6 +41,16 @@ pub(in crate::jvm) fn chunks(bytes: &[u8]) -> Result<Vec<Chunk<'_>>, ParseError>
         chunks.push(chunk);
         left = &left[size..];
     }
+    Ok(chunks)
+}
+
+/// The chunks of a recording that has these events: [`Chunk::check`] of each chunk.
+pub(in crate::jvm) fn checked_chunks<'a>(
+    bytes: &'a [u8],
+    events: &[&str],
+) -> Result<Vec<Chunk<'a>>, String> {
+    let chunks = chunks(bytes)?;
+    chunks.iter().try_for_each(|chunk| chunk.check(events))?;
     Ok(chunks)
 }
 

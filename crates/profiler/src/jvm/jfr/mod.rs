@@ -1,7 +1,7 @@
 //! Reads the Java flight recorder's files: samples, allocations and waits.
 //!
-//! A file is a sequence of independent *chunks* ([`chunks`]). A chunk is a header of 68 bytes, big-endian,
-//! followed by events:
+//! A file is a sequence of independent *chunks* ([`checked_chunks`]). A chunk is a header of 68 bytes,
+//! big-endian, followed by events:
 //!
 //! | at | bytes | what |
 //! |--:|--:|---|
@@ -28,4 +28,4 @@ mod metadata;
 mod tests;
 mod value;
 
-pub(super) use chunk::{Chunk, Event, JfrFrame, chunks};
+pub(super) use chunk::{Chunk, Event, JfrFrame, checked_chunks};

@@ -1,6 +1,7 @@
 //! Tests with generated recordings, valid and broken.
 
-use super::{JfrFrame, chunks};
+use super::JfrFrame;
+use super::chunk::chunks;
 
 /// Writes whole numbers as recordings encode them.
 #[derive(Default)]

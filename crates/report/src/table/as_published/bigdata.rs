@@ -116,8 +116,8 @@ fn concurrent_tx_row(run: &RunRecord) -> Vec<String> {
         run.head.plan.clients.to_string(),
         printed.to_string(),
         outcomes.aborted.to_string(),
-        failed(outcomes).to_string(),
-        not_ended(run, printed + failed(outcomes)).to_string(),
+        failures(outcomes).to_string(),
+        unended_transactions(run, printed + failures(outcomes)).to_string(),
         ms.to_string(),
         whole_per_s(printed, ms),
         units::or_unknown(per_s, |rate| format!("{rate:.1}")),
@@ -159,7 +159,7 @@ fn mrow(own: &[&(String, &RunRecord)]) -> String {
                 "{label}: the record does not distinguish readers and writer, and counts both"
             ));
         }
-        text += &flushed(label, run);
+        text += &flush_note(label, run);
     }
     text += "\n";
     text + &note(
@@ -190,7 +190,7 @@ fn mrmw(own: &[&(String, &RunRecord)]) -> String {
     text += &grid.render();
     for (label, run) in own {
         text += &causes(label, &run.end.outcomes);
-        text += &flushed(label, run);
+        text += &flush_note(label, run);
     }
     text += "\n";
     text + &note(
@@ -204,25 +204,24 @@ fn mrmw_row(name: &str, run: &RunRecord) -> Vec<String> {
     let outcomes = &run.end.outcomes;
     let read = of_kinds(run, "read").zip(option(run, "reads_per_task"));
     let figure = |name: &str| {
-        let mut figures = run.end.figures.iter().flatten();
-        let found = figures.find(|figure| figure.name.starts_with(name));
+        let found = run.end.figures.iter().flatten().find(|figure| figure.name.starts_with(name));
         units::or_unknown(found, |figure| format!("{:.1} {}", figure.value, figure.unit))
     };
     vec![
         name.to_owned(),
         outcomes.committed.to_string(),
         outcomes.unfinished.to_string(),
-        failed(outcomes).to_string(),
+        failures(outcomes).to_string(),
         (run.end.elapsed_ns() / 1_000_000).to_string(),
         units::or_unknown(read, |(tasks, each)| (tasks.committed * each).to_string()),
-        written(run),
+        records_at_end(run),
         figure("verified a second"),
         figure("written a second"),
     ]
 }
 
 /// The number of records at the end, over all repetitions: those loaded and those of acknowledged writers.
-fn written(run: &RunRecord) -> String {
+fn records_at_end(run: &RunRecord) -> String {
     let each = option(run, "writes_per_task").or_else(|| option(run, "records_per_commit"));
     let known = of_kinds(run, "write").zip(each).zip(option(run, "prewritten"));
     let loads = run.end.repetitions.len().max(1) as u64;
@@ -236,7 +235,7 @@ fn option(run: &RunRecord, name: &str) -> Option<u64> {
 }
 
 /// A note on the share of the acknowledged tasks that waited for a flush.
-fn flushed(label: &str, run: &RunRecord) -> String {
+fn flush_note(label: &str, run: &RunRecord) -> String {
     let all = run.end.outcomes.committed;
     let word = run.head.target.durability.as_deref();
     let waited = match word {
@@ -258,16 +257,16 @@ fn flushed(label: &str, run: &RunRecord) -> String {
 fn mrow_row(name: &str, run: &RunRecord) -> Vec<String> {
     let outcomes = readers(run);
     let ms = run.end.elapsed_ns() / 1_000_000;
-    let figures = run.end.figures.iter().flatten();
-    let mut reads = figures.filter(|figure| figure.name == "record reads a second");
+    let mut reads =
+        run.end.figures.iter().flatten().filter(|figure| figure.name == "record reads a second");
     vec![
         name.to_owned(),
         outcomes.committed.to_string(),
         outcomes.unfinished.to_string(),
-        failed(&outcomes).to_string(),
+        failures(&outcomes).to_string(),
         ms.to_string(),
         whole_per_s(outcomes.committed, ms),
-        written(run),
+        records_at_end(run),
         units::or_unknown(reads.next(), |figure| units::rate(figure.value)),
     ]
 }
@@ -279,13 +278,16 @@ fn reading_tasks(run: &RunRecord) -> Option<Outcomes> {
 
 /// The outcomes of tasks whose name contains `word`, over all repetitions; `None` without such kinds.
 fn of_kinds(run: &RunRecord, word: &str) -> Option<Outcomes> {
-    let of_repetitions = run.end.repetitions.iter().flat_map(|one| &one.transactions);
-    let reading = of_repetitions.filter(|kind| kind.name.contains(word));
-    reading.fold(None, |sum: Option<Outcomes>, kind| {
-        let mut sum = sum.unwrap_or_else(Outcomes::none);
-        sum.add(&kind.outcomes);
-        Some(sum)
-    })
+    run.end
+        .repetitions
+        .iter()
+        .flat_map(|one| &one.transactions)
+        .filter(|kind| kind.name.contains(word))
+        .fold(None, |sum: Option<Outcomes>, kind| {
+            let mut sum = sum.unwrap_or_else(Outcomes::none);
+            sum.add(&kind.outcomes);
+            Some(sum)
+        })
 }
 
 /// The outcomes of reading tasks, or of all tasks if the record does not distinguish them.
@@ -293,12 +295,12 @@ fn readers(run: &RunRecord) -> Outcomes {
     reading_tasks(run).unwrap_or_else(|| run.end.outcomes.clone())
 }
 
-fn failed(outcomes: &Outcomes) -> u64 {
+fn failures(outcomes: &Outcomes) -> u64 {
     outcomes.conflicted + outcomes.failed
 }
 
 /// Requested transactions that did not end, or those that the end cut off, whichever is more.
-fn not_ended(run: &RunRecord, ended: u64) -> u64 {
+fn unended_transactions(run: &RunRecord, ended: u64) -> u64 {
     let phases = run.end.repetitions.len().max(1) as u64;
     let requested = run.head.plan.transactions.map_or(0, |each| each.saturating_mul(phases));
     run.end.outcomes.unfinished.max(requested.saturating_sub(ended))

@@ -90,7 +90,7 @@ fn line(name: &str, rates: [(&str, f64); 2], cpu: Option<(f64, f64)>) -> String 
             units::span(other)
         );
     }
-    prose::wrapped("", &format!("{name}: {text}"))
+    prose::wrap("", &format!("{name}: {text}"))
 }
 
 fn difference(rate: f64, other_rate: f64, other: &str) -> String {

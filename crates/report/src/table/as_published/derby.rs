@@ -53,7 +53,7 @@ pub(super) fn view(records: &[Record]) -> Result<String> {
                 _ => modules(load, abreast),
             };
             text += "\n";
-            text += &whole(load, abreast);
+            text += &whole_transaction(load, abreast);
         }
     }
     text += "\n";
@@ -82,13 +82,13 @@ fn modules(load: &DerbyLoad, own: &[&(String, &RunRecord)]) -> String {
     ]);
     for module in rows_of_the_page() {
         let theirs = of_the_page(load, module);
-        let then = theirs.map_or_else(|| [NO_ROW; 10].map(str::to_owned), published);
+        let then = theirs.map_or_else(|| [NO_ROW; 10].map(str::to_owned), published_cells);
         let (first, rest) = then.split_at(6);
-        let mut cells = [&[named(module, theirs)], first].concat();
+        let mut cells = [&[module_name(module, theirs)], first].concat();
         cells.extend(own.iter().map(|_| NOT_METERED.to_owned()));
         grid.row(cells);
         if rest.iter().any(|cell| *cell != dash() && *cell != NO_ROW) {
-            waits.row([&[named(module, theirs)], rest].concat());
+            waits.row([&[module_name(module, theirs)], rest].concat());
         }
     }
     format!("{}\n{}", grid.render(), waits.render())
@@ -181,11 +181,11 @@ fn then_and_now(load: &DerbyLoad, label: &str, run: &RunRecord) -> String {
         let now = sheet.modules.iter().find(|row| row.module == module);
         let has_any = module.is_none() || now.is_some_and(SheetRow::holds_anything);
         if theirs.is_some() || has_any {
-            let then = theirs.map_or_else(|| [NO_ROW; 10].map(str::to_owned), published);
-            each(named(module, theirs), then, now);
+            let then = theirs.map_or_else(|| [NO_ROW; 10].map(str::to_owned), published_cells);
+            each(module_name(module, theirs), then, now);
         }
     }
-    each("all".to_owned(), published(&sum(load)), Some(&sheet.sum));
+    each("all".to_owned(), published_cells(&sum(load)), Some(&sheet.sum));
     format!(
         "{label}: {}\n{}\n{}\n{}",
         sheet.threads,
@@ -246,7 +246,7 @@ const UNKNOWN_ROW: &str = "unknown";
 const NO_ROW: &str = "";
 
 /// The module's heading, with the page's name if that differs.
-fn named(module: Option<Module>, theirs: Option<&DerbyModule>) -> String {
+fn module_name(module: Option<Module>, theirs: Option<&DerbyModule>) -> String {
     let Some(module) = module else {
         return UNKNOWN_ROW.to_owned();
     };
@@ -257,25 +257,25 @@ fn named(module: Option<Module>, theirs: Option<&DerbyModule>) -> String {
     )
 }
 
-fn published(module: &DerbyModule) -> [String; 10] {
+fn published_cells(module: &DerbyModule) -> [String; 10] {
     let switches = module.voluntary_switches.zip(module.involuntary_switches);
     let small = |writes: Option<f64>| writes.map_or_else(dash, units::figure);
     [
-        given(module.cpu_percent, 1),
-        given(module.wall_percent, 1),
-        given(module.bytes, 0),
-        given(module.objects, 0),
-        given(module.system_calls, 1),
+        published_figure(module.cpu_percent, 1),
+        published_figure(module.wall_percent, 1),
+        published_figure(module.bytes, 0),
+        published_figure(module.objects, 0),
+        published_figure(module.system_calls, 1),
         switches.map_or_else(dash, |(own, forced)| format!("{own:.1}+{forced:.1}")),
-        given(module.contentions, 1),
-        given(module.sleeps, 1),
+        published_figure(module.contentions, 1),
+        published_figure(module.sleeps, 1),
         small(module.sync_writes),
         small(module.async_writes),
     ]
 }
 
 /// A figure with as many decimals as on the page.
-fn given(figure: Option<f64>, decimals: usize) -> String {
+fn published_figure(figure: Option<f64>, decimals: usize) -> String {
     figure.map_or_else(dash, |figure| format!("{figure:.decimals$}"))
 }
 
@@ -284,7 +284,7 @@ fn dash() -> String {
 }
 
 /// Figures of a transaction as a whole.
-fn whole(load: &DerbyLoad, own: &[&(String, &RunRecord)]) -> String {
+fn whole_transaction(load: &DerbyLoad, own: &[&(String, &RunRecord)]) -> String {
     let mut columns = vec![("a transaction as a whole", Side::Left), ("then", Side::Right)];
     columns.extend(own.iter().map(|(label, _)| (label.as_str(), Side::Right)));
     let mut grid = Grid::new(&columns);
@@ -364,8 +364,8 @@ fn garbage_of(run: &RunRecord) -> String {
 fn by_modules(load: &DerbyLoad) -> String {
     let of_module = |name: &str| Module::ALL.into_iter().find(|module| module.name() == name);
     let writing = load.modules.iter().filter(|one| one.sync_writes.is_some());
-    let modules = writing.filter_map(|one| of_module(&one.module));
-    let words: Vec<&str> = modules.map(Module::heading).collect();
+    let words: Vec<&str> =
+        writing.filter_map(|one| of_module(&one.module)).map(Module::heading).collect();
     if words.is_empty() { String::new() } else { format!(" (then: {})", words.join(", ")) }
 }
 

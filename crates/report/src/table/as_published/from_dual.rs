@@ -85,15 +85,15 @@ fn estimates_for(
         estimates.into_iter().map(when).collect()
     };
     let of_singles = |of: fn(&RunRecord) -> Estimate| -> Vec<(String, Estimate)> {
-        let numbered = runs.iter().enumerate();
-        numbered
+        runs.iter()
+            .enumerate()
             .filter(|(_, run)| from_dual_table::is_single_insert(run))
             .map(|(index, run)| (source_header::label(index, runs.len()), of(run)))
             .collect()
     };
     let found = match name {
         // A record has no data sheet to calculate with.
-        "calculated" => plain(vec![from_dual_table::calculated(None::<&AccessTime>)]),
+        "calculated" => plain(vec![from_dual_table::data_sheet_estimate(None::<&AccessTime>)]),
         "seeks" => plain(probes.iter().map(|probe| from_dual_table::seeks(probe)).collect()),
         "log I/O" => of_singles(log_writes),
         "syncs of one block" => plain(syncs(probes, runs)),
@@ -122,8 +122,8 @@ fn commits(run: &RunRecord) -> Estimate {
 
 /// The counterpart of log I/O in the status of `InnoDB`: the store's own count of its log writes.
 fn log_writes(run: &RunRecord) -> Estimate {
-    let mut parts = run.end.internals.iter().flatten();
-    let part = parts.find(|part| part.name == "log write" && part.count > 0);
+    let part =
+        run.end.internals.iter().flatten().find(|part| part.name == "log write" && part.count > 0);
     let store = &run.head.target.name;
     Estimate {
         name: "log I/O",

@@ -6,7 +6,7 @@
 
 use super::super::grid::{Grid, Side};
 use super::super::prose;
-use super::k2_options::fitting;
+use super::k2_options::published_mix;
 use super::source::SourceRequirements;
 use super::source_header::{self, NOT_GIVEN, label, note};
 use crate::Result;
@@ -61,7 +61,8 @@ const INSIDE: [(&str, &str, &[&str]); 6] = [
 
 /// The view.
 pub(super) fn view(records: &[Record]) -> Result<String> {
-    let fitting: Vec<(&K2Mix, &RunRecord)> = records.iter().map(fitting).collect::<Result<_>>()?;
+    let fitting: Vec<(&K2Mix, &RunRecord)> =
+        records.iter().map(published_mix).collect::<Result<_>>()?;
     if fitting.is_empty() {
         return Err(REQUIREMENTS.nothing());
     }
@@ -69,8 +70,7 @@ pub(super) fn view(records: &[Record]) -> Result<String> {
     let mut text = source_header::then(&k2().source);
     text += &source_header::now(&runs);
     for mix in &k2().mixes {
-        let of_mix = fitting.iter().enumerate();
-        let of_mix = of_mix.filter(|(_, (own, _))| std::ptr::eq(*own, mix));
+        let of_mix = fitting.iter().enumerate().filter(|(_, (own, _))| std::ptr::eq(*own, mix));
         let own: Vec<Now<'_>> =
             of_mix.map(|(index, (_, run))| Now { label: label(index, runs.len()), run }).collect();
         if !own.is_empty() {
@@ -99,7 +99,7 @@ fn table(mix: &K2Mix, own: &[Now<'_>]) -> String {
         ("99.9", Side::Right),
     ]);
     let open = |grid: &mut Grid, heading: &str, metric: &str| {
-        grid.text(prose::wrapped("", heading).trim_end());
+        grid.text(prose::wrap("", heading).trim_end());
         for column in mix.columns(metric) {
             grid.row(column_row(column, metric == "aborts"));
         }
@@ -142,8 +142,8 @@ fn column_row(column: &K2Column, rate_only: bool) -> Vec<String> {
     let mut cells = vec![format!("  {}", column.when), rate];
     match column.us {
         Some(us) => cells.extend(us.map(|us| units::span(us * 1e3))),
-        None if rate_only => cells.extend(repeated("")),
-        None => cells.extend(repeated(NOT_GIVEN)),
+        None if rate_only => cells.extend(in_every_column("")),
+        None => cells.extend(in_every_column(NOT_GIVEN)),
     }
     cells
 }
@@ -155,8 +155,8 @@ fn transactions(grid: &mut Grid, own: &[Now<'_>]) {
         let mut cells = vec![format!("  {}", now.label), units::rate(now.run.end.throughput_per_s)];
         match &kinds[..] {
             [one] => cells.extend(percentiles(one.service_ns.as_ref())),
-            [] => cells.extend(repeated(units::UNKNOWN)),
-            _ => cells.extend(repeated("by kind")),
+            [] => cells.extend(in_every_column(units::UNKNOWN)),
+            _ => cells.extend(in_every_column("by kind")),
         }
         grid.row(cells);
     }
@@ -199,7 +199,7 @@ fn aborts_row(now: &Now<'_>) -> Vec<String> {
     // A record that was cut short has no count of retries.
     let rate = rate.filter(|_| now.run.end.cut_short.is_none());
     let mut cells = vec![format!("  {}", now.label), units::or_unknown(rate, units::rate)];
-    cells.extend(repeated(""));
+    cells.extend(in_every_column(""));
     cells
 }
 
@@ -236,12 +236,12 @@ fn inside(grid: &mut Grid, now: &Now<'_>, names: &[&str]) {
 
 fn percentiles(times: Option<&Latency>) -> [String; 4] {
     times.map_or_else(
-        || repeated(units::UNKNOWN),
+        || in_every_column(units::UNKNOWN),
         |times| [times.p50, times.p90, times.p99, times.p999].map(units::span_ns),
     )
 }
 
-fn repeated(text: &str) -> [String; 4] {
+fn in_every_column(text: &str) -> [String; 4] {
     [text; 4].map(str::to_owned)
 }
 

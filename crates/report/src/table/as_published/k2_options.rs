@@ -9,7 +9,7 @@ use syncline_record::{Record, RunRecord};
 type Options = BTreeMap<String, String>;
 
 /// The run and its published mix; an error if it has none.
-pub(super) fn fitting(record: &Record) -> Result<(&'static K2Mix, &RunRecord)> {
+pub(super) fn published_mix(record: &Record) -> Result<(&'static K2Mix, &RunRecord)> {
     let run = record.as_run().ok_or_else(|| REQUIREMENTS.refuse(record))?;
     let (name, options) = (&run.head.workload.name, &run.head.workload.options);
     let requested = match name.as_str() {
@@ -17,10 +17,8 @@ pub(super) fn fitting(record: &Record) -> Result<(&'static K2Mix, &RunRecord)> {
         "ycsb" => ycsb_mix(options),
         _ => return Err(REQUIREMENTS.refuse(record)),
     };
-    let found = requested.and_then(|requested| {
-        let mut mixes = k2().mixes.iter();
-        mixes.find(|mix| fits(&requested, &mix.load))
-    });
+    let found =
+        requested.and_then(|requested| k2().mixes.iter().find(|mix| fits(&requested, &mix.load)));
     let is = || format!("a run of {name} with a mix that K2 did not publish");
     let mix = found.ok_or_else(|| REQUIREMENTS.refuse_as(record, is()))?;
     Ok((mix, run))
@@ -34,8 +32,8 @@ struct RequestedMix {
 
 /// The mix of a run of tpcc, whose five weights are in the order of its profile.
 fn tpcc_mix(options: &Options) -> Option<RequestedMix> {
-    let given = options.get("weights")?.split(',');
-    let given: Option<Vec<f64>> = given.map(|word| word.trim().parse().ok()).collect();
+    let given: Option<Vec<f64>> =
+        options.get("weights")?.split(',').map(|word| word.trim().parse().ok()).collect();
     let given: [f64; 5] = given?.try_into().ok()?;
     let weights = if options.get("profile").is_some_and(|word| word == "k2") {
         given
@@ -86,8 +84,7 @@ mod tests {
 
     fn mix_of(requested: Option<super::RequestedMix>) -> Option<&'static str> {
         let requested = requested?;
-        let found = k2().mixes.iter().find(|mix| fits(&requested, &mix.load));
-        found.map(|mix| mix.mix.as_str())
+        k2().mixes.iter().find(|mix| fits(&requested, &mix.load)).map(|mix| mix.mix.as_str())
     }
 
     fn options(text: &str) -> super::Options {

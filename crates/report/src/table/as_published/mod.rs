@@ -30,4 +30,4 @@ mod mail2002;
 mod source;
 mod source_header;
 
-pub use source::{Published, as_published};
+pub use source::{PublishedSource, as_published};

@@ -6,7 +6,7 @@ use syncline_record::Record;
 
 /// A source whose format a view follows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Published {
+pub enum PublishedSource {
     /// The results of the K2 platform, 2022.
     K2,
     /// The mail on SAP DB and Oracle, 2002.
@@ -30,41 +30,41 @@ pub(super) struct SourceRequirements {
     pub(super) command: &'static str,
 }
 
-impl Published {
+impl PublishedSource {
     /// Every source.
-    pub const ALL: [Published; 5] = [
-        Published::K2,
-        Published::Mail2002,
-        Published::Bigdata,
-        Published::FromDual,
-        Published::Derby,
+    pub const ALL: [PublishedSource; 5] = [
+        PublishedSource::K2,
+        PublishedSource::Mail2002,
+        PublishedSource::Bigdata,
+        PublishedSource::FromDual,
+        PublishedSource::Derby,
     ];
 
     /// Its name on the command line.
     pub fn word(self) -> &'static str {
-        self.wants().view
+        self.requirements().view
     }
 
-    fn wants(self) -> SourceRequirements {
+    fn requirements(self) -> SourceRequirements {
         match self {
-            Published::K2 => k2::REQUIREMENTS,
-            Published::Mail2002 => mail2002::REQUIREMENTS,
-            Published::Bigdata => bigdata::REQUIREMENTS,
-            Published::FromDual => from_dual::REQUIREMENTS,
-            Published::Derby => derby::REQUIREMENTS,
+            PublishedSource::K2 => k2::REQUIREMENTS,
+            PublishedSource::Mail2002 => mail2002::REQUIREMENTS,
+            PublishedSource::Bigdata => bigdata::REQUIREMENTS,
+            PublishedSource::FromDual => from_dual::REQUIREMENTS,
+            PublishedSource::Derby => derby::REQUIREMENTS,
         }
     }
 }
 
 /// The records in the format of that source, next to its published figures. Fails if a record does not fit,
 /// or if no record has figures for the view.
-pub fn as_published(source: Published, records: &[Record]) -> Result<String> {
+pub fn as_published(source: PublishedSource, records: &[Record]) -> Result<String> {
     match source {
-        Published::K2 => k2::view(records),
-        Published::Mail2002 => mail2002::view(records),
-        Published::Bigdata => bigdata::view(records),
-        Published::FromDual => from_dual::view(records),
-        Published::Derby => derby::view(records),
+        PublishedSource::K2 => k2::view(records),
+        PublishedSource::Mail2002 => mail2002::view(records),
+        PublishedSource::Bigdata => bigdata::view(records),
+        PublishedSource::FromDual => from_dual::view(records),
+        PublishedSource::Derby => derby::view(records),
     }
 }
 

@@ -1,6 +1,6 @@
 //! The header of every view of a published source: the source, and the runs compared with it.
 
-use super::super::prose::{fact, wrapped};
+use super::super::prose::{fact, wrap};
 use crate::published::Source;
 use std::collections::BTreeSet;
 use syncline_record::RunRecord;
@@ -26,7 +26,7 @@ pub(super) fn then(source: &Source) -> String {
 pub(super) fn now(runs: &[&RunRecord]) -> String {
     let mut text = String::from("\n");
     for (index, run) in runs.iter().enumerate() {
-        text += &fact(&label(index, runs.len()), &described(run));
+        text += &fact(&label(index, runs.len()), &run_description(run));
     }
     let notices = runs.iter().filter_map(|run| run.head.workload.notice.as_deref());
     for notice in notices.collect::<BTreeSet<_>>() {
@@ -56,7 +56,7 @@ pub(super) fn mode(run: &RunRecord) -> String {
 
 /// A note under a table.
 pub(super) fn note(text: &str) -> String {
-    wrapped("", text)
+    wrap("", text)
 }
 
 /// The seconds of all measured phases, up to the end of the last transaction that counts among the outcomes;
@@ -67,7 +67,7 @@ pub(super) fn seconds(run: &RunRecord) -> Option<f64> {
 }
 
 /// The offered rate of an open loop; empty for a closed one.
-fn offered(run: &RunRecord) -> String {
+fn offered_rate(run: &RunRecord) -> String {
     let plan = &run.head.plan;
     plan.rate_per_s.map_or_else(String::new, |rate| {
         let rate = units::rate(rate);
@@ -75,7 +75,7 @@ fn offered(run: &RunRecord) -> String {
     })
 }
 
-fn described(run: &RunRecord) -> String {
+fn run_description(run: &RunRecord) -> String {
     let (head, end) = (&run.head, &run.end);
     let version = head.target.version.as_deref().unwrap_or("of unknown version");
     let mut text = format!(
@@ -84,7 +84,7 @@ fn described(run: &RunRecord) -> String {
         head.target.name,
         plural(head.plan.clients, "client"),
         run.client_model(),
-        offered(run),
+        offered_rate(run),
         head.target.durability_with_evidence(),
         head.target.isolation.as_deref().unwrap_or(units::UNKNOWN),
         head.machine.in_words(),

@@ -10,10 +10,7 @@ pub fn accounts(accounts: &[Account]) -> String {
     let mut works: Vec<(String, Vec<&str>)> = Vec::new();
     let mut refused: Vec<(String, Vec<&str>)> = Vec::new();
     let by_module = |account: &Account| !matches!(account.how, Precision::NotAttributable(_));
-    let works_here = |metric| {
-        let mut of_it = accounts.iter().filter(|one| one.metric == metric);
-        of_it.any(by_module)
-    };
+    let works_here = |metric| accounts.iter().filter(|one| one.metric == metric).any(by_module);
     for account in accounts {
         if !by_module(account) && works_here(account.metric) {
             // A total, next to a collector that can split it.
@@ -38,7 +35,7 @@ pub fn accounts(accounts: &[Account]) -> String {
             text += "  nothing\n";
         }
         for (heading, metrics) in list {
-            text += &prose::wrapped("  ", &(heading + &metrics.join(", ")));
+            text += &prose::wrap("  ", &(heading + &metrics.join(", ")));
         }
     }
     text

@@ -2,7 +2,7 @@
 
 use super::super::grid::{Grid, Side};
 use super::super::prose;
-use super::super::width::room;
+use super::super::width::width_limit;
 use crate::Result;
 use crate::cost::{CostChoice, FunctionRow, Functions, FunctionsBy, functions, words};
 use std::collections::BTreeMap;
@@ -29,7 +29,7 @@ pub fn functions_of(
     let mut text = prose::heading(&format!("{}: functions by {}", run.title(), heading(by)));
     if found.rows.is_empty() {
         return Ok(text
-            + &prose::wrapped(
+            + &prose::wrap(
                 "  ",
                 "no samples: the view of the run lists how each metric was measured, or why not",
             ));
@@ -38,7 +38,7 @@ pub fn functions_of(
     text += &table(&found, by, commits, top);
     let rest = found.rows.len().saturating_sub(top);
     if rest > 0 {
-        text += &prose::wrapped("  ", &format!("{rest} more functions; --top shows more"));
+        text += &prose::wrap("  ", &format!("{rest} more functions; --top shows more"));
     }
     let metrics: Vec<&str> = found.metrics.iter().map(|one| words(one.name())).collect();
     let alone = if by == FunctionsBy::Cpu && metrics.len() == 1 {
@@ -46,7 +46,7 @@ pub fn functions_of(
     } else {
         ""
     };
-    text += &prose::wrapped(
+    text += &prose::wrap(
         "  ",
         &format!(
             "%: of all {}{alone} of these threads; total: with all that a function calls; the module is the one \
@@ -110,7 +110,7 @@ fn table(found: &Functions, by: FunctionsBy, commits: u64, top: usize) -> String
     }
     columns.extend([(if cpu { "samples" } else { "events" }, Side::Right), ("module", Side::Left)]);
     let figures: Vec<Vec<String>> = found.rows.iter().take(top).map(figures).collect();
-    let longest = name_room(&columns, &figures);
+    let longest = name_width(&columns, &figures);
     let mut grid = Grid::new(&columns);
     for (row, figures) in found.rows.iter().zip(figures) {
         let mut cells = vec![format!("  {}", name_of(row, &own_object, longest))];
@@ -121,12 +121,12 @@ fn table(found: &Functions, by: FunctionsBy, commits: u64, top: usize) -> String
 }
 
 /// The columns that the figures leave for names; in a file or a pipe names are not cut.
-fn name_room(columns: &[(&str, Side)], figures: &[Vec<String>]) -> usize {
+fn name_width(columns: &[(&str, Side)], figures: &[Vec<String>]) -> usize {
     let widths = columns.iter().skip(1).enumerate().map(|(index, (heading, _))| {
         let cells = figures.iter().map(|row| row[index].chars().count());
         cells.max().unwrap_or(0).max(heading.chars().count()) + GAP
     });
-    room().saturating_sub(widths.sum::<usize>() + GAP).max(NAME_LEAST)
+    width_limit().saturating_sub(widths.sum::<usize>() + GAP).max(NAME_LEAST)
 }
 
 /// The object with the highest cost: the store's own program or library.
@@ -142,15 +142,15 @@ fn main_object(found: &Functions) -> String {
 /// The function, with its object if that is not the main one.
 fn name_of(row: &FunctionRow, own_object: &str, longest: usize) -> String {
     if row.object == own_object || row.object.is_empty() {
-        return shortened(&row.function, longest);
+        return shorten(&row.function, longest);
     }
     let object = format!(" ({})", row.object);
     let room = longest.saturating_sub(object.chars().count()).max(12);
-    shortened(&row.function, room) + &object
+    shorten(&row.function, room) + &object
 }
 
 /// Cuts a name with a path at its beginning, any other name at its end.
-fn shortened(text: &str, most: usize) -> String {
+fn shorten(text: &str, most: usize) -> String {
     let length = text.chars().count();
     if length <= most {
         return text.to_owned();
@@ -168,7 +168,7 @@ fn shortened(text: &str, most: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::super::super::at_width;
-    use super::{NAME_LEAST, Side, name_room};
+    use super::{NAME_LEAST, Side, name_width};
 
     // 2.7 of the users' page: names were cut at 40 characters in a terminal of 200
     #[test]
@@ -176,7 +176,7 @@ mod tests {
         let columns = [("us", Side::Left), ("user", Side::Right), ("module", Side::Left)];
         let figures = [vec!["12.5".to_owned(), "lock manager".to_owned()]];
         let of =
-            |columns_of_terminal| at_width(columns_of_terminal, || name_room(&columns, &figures));
+            |columns_of_terminal| at_width(columns_of_terminal, || name_width(&columns, &figures));
         // 4 and 12 characters, a gap before each, and the gap before the name.
         assert_eq!(of(Some(100)), 100 - 4 - 12 - 3 * 2);
         assert_eq!(of(Some(200)), 200 - 22);

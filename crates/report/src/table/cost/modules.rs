@@ -3,8 +3,8 @@
 use super::super::grid::{Grid, Side};
 use super::super::prose;
 use crate::cost::{
-    CostChoice, Figure, Heading, Sheet, SheetRow, accounts_in_words, charged_in_words, sentences,
-    shown, title,
+    CostChoice, Figure, Heading, Sheet, SheetRow, accounts_in_words, cell_text, charging_in_words,
+    sentences, title,
 };
 use syncline_record::{Cost, RunRecord};
 
@@ -14,26 +14,26 @@ const WIDEST: usize = 80;
 /// The cost of a profiled run; a sentence if it was not profiled.
 pub fn cost(run: &RunRecord, choice: &CostChoice) -> String {
     match &run.end.cost {
-        Some(cost) => drawn(cost, choice),
-        None if run.head.plan.looks_per_s.is_some() => prose::wrapped(
+        Some(cost) => render(cost, choice),
+        None if run.head.plan.looks_per_s.is_some() => prose::wrap(
             "  ",
             "the run was profiled but has no cost: the store's process is not known, or the run ended \
              before its measured phase",
         ),
-        None => prose::wrapped(
+        None => prose::wrap(
             "  ",
             "the run was not profiled: syncline run --meter shows where a store's time goes",
         ),
     }
 }
 
-fn drawn(cost: &Cost, choice: &CostChoice) -> String {
+fn render(cost: &Cost, choice: &CostChoice) -> String {
     let sheet = Sheet::of(cost, choice);
     let map = cost.map.as_deref().unwrap_or("none");
     let mut text = prose::heading("Cost of a transaction by module");
-    text += &prose::wrapped(
+    text += &prose::wrap(
         "  ",
-        &format!("{}; charged {}; map {map}", sheet.threads, charged_in_words(choice.view)),
+        &format!("{}; charged {}; map {map}", sheet.threads, charging_in_words(choice.view)),
     );
     for (about, columns) in blocks(&sheet) {
         text += "\n";
@@ -41,56 +41,56 @@ fn drawn(cost: &Cost, choice: &CostChoice) -> String {
     }
     text += "\n";
     for sentence in sentences(cost, choice) {
-        text += &prose::wrapped("  ", &sentence);
+        text += &prose::wrap("  ", &sentence);
     }
-    text += &how(cost);
+    text += &measurement_methods(cost);
     for warning in &cost.warnings {
-        text += &prose::wrapped("warning: ", warning);
+        text += &prose::wrap("warning: ", warning);
     }
     text
 }
 
 /// The subject of a table.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum About {
+enum Subject {
     /// Time on the processor.
     Processor,
     /// Elapsed time.
-    Passed,
+    Elapsed,
     /// Counts and amounts.
     Events,
 }
 
-impl About {
-    fn of(heading: Heading) -> About {
+impl Subject {
+    fn of(heading: Heading) -> Subject {
         match heading {
-            Heading::Metric("cpu_user" | "cpu_kernel") => About::Processor,
-            Heading::Metric("off_cpu") | Heading::WallShare => About::Passed,
-            Heading::Metric(_) => About::Events,
-            _ => About::Processor,
+            Heading::Metric("cpu_user" | "cpu_kernel") => Subject::Processor,
+            Heading::Metric("off_cpu") | Heading::WallShare => Subject::Elapsed,
+            Heading::Metric(_) => Subject::Events,
+            _ => Subject::Processor,
         }
     }
 
     /// The title of its first column.
     fn title(self) -> &'static str {
         match self {
-            About::Processor => "CPU, us per transaction",
-            About::Passed => "wall clock, us per transaction",
-            About::Events => "per transaction",
+            Subject::Processor => "CPU, us per transaction",
+            Subject::Elapsed => "wall clock, us per transaction",
+            Subject::Events => "per transaction",
         }
     }
 }
 
 /// The columns of each table: one table per subject, and none wider than [`WIDEST`].
-fn blocks(sheet: &Sheet) -> Vec<(About, Vec<usize>)> {
+fn blocks(sheet: &Sheet) -> Vec<(Subject, Vec<usize>)> {
     let names = all_rows(sheet).map(|row| row.name.chars().count() + 2);
     let names = names.max().unwrap_or(0);
-    let mut blocks: Vec<(About, Vec<usize>)> = Vec::new();
+    let mut blocks: Vec<(Subject, Vec<usize>)> = Vec::new();
     let mut left = 0;
     for (column, heading) in sheet.headings.iter().enumerate() {
-        let cells = all_rows(sheet).map(|row| shown(&row.cells[column]).chars().count());
+        let cells = all_rows(sheet).map(|row| cell_text(&row.cells[column]).chars().count());
         let width = cells.max().unwrap_or(0).max(title(*heading).len()) + 2;
-        let about = About::of(*heading);
+        let about = Subject::of(*heading);
         match blocks.last_mut() {
             Some((same, block)) if *same == about && width <= left => block.push(column),
             _ => {
@@ -101,7 +101,7 @@ fn blocks(sheet: &Sheet) -> Vec<(About, Vec<usize>)> {
         left = left.saturating_sub(width);
     }
     if blocks.is_empty() {
-        blocks.push((About::Events, Vec::new()));
+        blocks.push((Subject::Events, Vec::new()));
     }
     blocks
 }
@@ -111,22 +111,21 @@ fn all_rows(sheet: &Sheet) -> impl Iterator<Item = &SheetRow> {
     sheet.modules.iter().chain(ends).chain(&sheet.whole)
 }
 
-fn table(sheet: &Sheet, about: About, columns: &[usize]) -> String {
+fn table(sheet: &Sheet, about: Subject, columns: &[usize]) -> String {
     let mut heads = vec![(about.title(), Side::Left)];
     let titles = columns.iter().map(|column| title(sheet.headings[*column]));
     heads.extend(titles.map(|title| (title, Side::Right)));
     let mut grid = Grid::new(&heads);
     let row = |row: &SheetRow| {
         let mut cells = vec![format!("  {}", row.name)];
-        cells.extend(columns.iter().map(|column| shown(&row.cells[*column])));
+        cells.extend(columns.iter().map(|column| cell_text(&row.cells[*column])));
         cells
     };
     for module in &sheet.modules {
         grid.row(row(module));
     }
     let any = |line: &SheetRow| {
-        let mut cells = columns.iter().map(|column| &line.cells[*column]);
-        cells.any(|cell| !matches!(cell, Figure::None))
+        columns.iter().map(|column| &line.cells[*column]).any(|cell| !matches!(cell, Figure::None))
     };
     grid.row(row(&sheet.sum));
     for other in sheet.others.iter().chain(&sheet.whole) {
@@ -138,10 +137,10 @@ fn table(sheet: &Sheet, about: About, columns: &[usize]) -> String {
 }
 
 /// How each metric was measured.
-fn how(cost: &Cost) -> String {
+fn measurement_methods(cost: &Cost) -> String {
     let mut text = prose::heading("Measurement methods");
     for sentence in accounts_in_words(cost) {
-        text += &prose::wrapped("  ", &sentence);
+        text += &prose::wrap("  ", &sentence);
     }
     text
 }

@@ -2,8 +2,7 @@
 
 use super::super::schema::Tables;
 use syncline_contract::{
-    Aggregate, By, Exact, Int, Limit, Lock, Nullable, Order, Path, Plan, Range, Read, Scan,
-    TableId, Timestamp,
+    Aggregate, Exact, Int, Limit, Lock, Nullable, Path, Plan, Range, Read, Scan, TableId, Timestamp,
 };
 
 /// Rows of a district in a range of numbers, inclusive.
@@ -43,9 +42,9 @@ impl CheckQueries {
         let of_history = ["h_c_id", "h_c_d_id", "h_c_w_id", "h_d_id", "h_w_id", "h_amount"];
         let warehouse = ["w_ytd"];
         let district = ["d_ytd", "d_next_o_id"];
-        let (all, of_district) =
-            (path(tables.history, 0, Range::All), path(tables.customer, 2, Range::All));
-        let between = |table| path(table, 2, Range::Between);
+        let all = Path::by_key(tables.history, 0, Range::All);
+        let of_district = Path::by_key(tables.customer, 2, Range::All);
+        let between = |table| Path::by_key(table, 2, Range::Between);
         CheckQueries {
             warehouse: plan.get("check warehouse", tables.warehouse, &warehouse, Lock::None),
             district: plan.get("check district", tables.district, &district, Lock::None),
@@ -65,14 +64,10 @@ impl CheckQueries {
     }
 }
 
-fn path(table: TableId, equal: usize, range: Range) -> Path {
-    Path { table, by: By::Key, equal, range }
-}
-
 fn all_rows<'a>(path: Path, columns: &'a [&'a str]) -> Scan<'a> {
-    Scan { path, order: Order::Ascending, limit: Limit::None, columns, lock: Lock::None }
+    Scan::ascending(path, Limit::None, columns)
 }
 
 fn first<'a>(table: TableId, columns: &'a [&'a str]) -> Scan<'a> {
-    Scan { limit: Limit::Fixed(1), ..all_rows(path(table, 2, Range::From), columns) }
+    Scan::ascending(Path::by_key(table, 2, Range::From), Limit::Fixed(1), columns)
 }

@@ -3,7 +3,6 @@
 use crate::fixture::{self, SQLITE, Store};
 use syncline_record::{Counted, CounterFigures, Interval, RunRecord, SyncLine};
 use syncline_record::{contradicted_syncs, count_finding, findings, rate_finding, sync_line_ratio};
-use syncline_runner::record::{RunInputs, from_run};
 
 const OS: Store = Store { durability: "os", evidence: "synchronous=OFF read back", ..SQLITE };
 
@@ -104,31 +103,6 @@ fn reads_need_no_sync_and_cause_no_finding() {
     assert_eq!(findings(&all_read), []);
 }
 
-/// D8: the line moved fivefold between before and after without a warning.
-#[test]
-fn a_line_that_moved_by_more_than_a_fifth_causes_a_warning() {
-    let warned = |before: &[f64], after: &[f64]| {
-        let given = RunInputs {
-            dropped_syncs: None,
-            sync_line: SyncLine {
-                before: before.to_vec(),
-                after: after.to_vec(),
-                ..fixture::line()
-            },
-            ..crate::conversion::given()
-        };
-        let run = crate::conversion::result(1_000, Some(1.0));
-        let record = from_run(&[run], &given);
-        let mut warnings = record.end.warnings.into_iter();
-        warnings.find(|warning| warning.name == "line_moved")
-    };
-    let moved = warned(&[1_193.0, 3_597.0], &[1_294.0, 6_167.0]).unwrap();
-    assert!(moved.what.contains("6.17k/s"), "{}", moved.what);
-    assert!(warned(&[12_000.0, 12_100.0], &[9_000.0, 9_100.0]).is_some());
-    assert_eq!(warned(&[12_000.0, 12_100.0], &[11_000.0, 13_000.0]), None);
-    assert_eq!(warned(&[12_000.0], &[]), None);
-}
-
 /// D8: 1.42 times the line at one counted commit per sync.
 #[test]
 fn no_ratio_to_the_line_is_above_what_counted_syncs_allow() {
@@ -150,10 +124,6 @@ fn no_ratio_to_the_line_is_above_what_counted_syncs_allow() {
     let mut unknown = fixture::run(SQLITE, 1, 17_150.0, 1.0);
     unknown.end.per_commit.syncs = Counted::unknown("tracing is not allowed");
     assert!(sync_line_ratio(&unknown, &fixture::line(), Some(12_080.0)).is_some());
-    let view = syncline_report::table::run(&fixture::run(SQLITE, 1, 17_150.0, 1.0));
-    let flat = view.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(flat.contains("cannot be compared with the disk's sync rate: 17"), "{view}");
-    assert!(!flat.contains(" x the disk's sync rate"), "{view}");
 }
 
 // B.F10

@@ -1,12 +1,13 @@
 //! Made-up records of a survey on a small virtual machine.
 
+use serde_json::json;
 use std::collections::BTreeMap;
 use syncline_record::{
     Arrivals, Cell, CellFigures, Check, Client, CountBase, Counted, Device, Fact, Fairness,
     FlushCounts, Identity, Interval, Latency, Layer, Machine, NotRun, Outcomes, PerCommit,
     PlainWrite, Plan, ProbeBody, ProbeDevice, ProbeRecord, Range, ReadCell, Record, Repetition,
     RunEnd, RunHead, RunRecord, Saturation, SequentialCell, Setting, SyncLine, Target,
-    TransactionFigures, Verdict, Warning, Workload,
+    TransactionFigures, Verdict, VerificationBody, VerificationRecord, Warning, Workload,
 };
 
 /// 2026-11-20T09:15:00Z.
@@ -562,4 +563,21 @@ pub(crate) fn survey() -> Vec<Record> {
         Record::from(if crowded { starving(run) } else { run })
     }));
     records
+}
+
+pub(crate) fn verification() -> VerificationRecord {
+    VerificationRecord {
+        identity: Identity::new("verification", STARTED_NS, 11),
+        body: VerificationBody {
+            verified: "durability".to_owned(),
+            subject: "sqlite?durability=os".to_owned(),
+            machine: machine(),
+            outcome: "broken".to_owned(),
+            sentences: vec![
+                "sqlite: not durable: 3 of 20 images lost a commit.".to_owned(),
+                "a table\n  of two lines".to_owned(),
+            ],
+            finding: json!({ "format": 2, "store": "sqlite", "verdict": { "not_durable": "3" } }),
+        },
+    }
 }

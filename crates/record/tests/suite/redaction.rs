@@ -1,7 +1,7 @@
 //! Records redacted for publication.
 
+use crate::closed_schema;
 use crate::fixture::{self, SQLITE};
-use crate::schema;
 use syncline_record::{Record, json, share};
 
 /// All names of persons, hosts, paths and serial numbers in the fixtures.
@@ -21,7 +21,7 @@ fn no_identifying_name_remains() {
             assert_eq!(found, None, "{secret} remains");
         }
         assert!(before.contains("/home/ann/bench"));
-        schema::check(&[shared]);
+        closed_schema::check(&[shared]);
     }
 }
 

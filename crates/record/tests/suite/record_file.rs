@@ -11,7 +11,7 @@ fn sentence(path: &Path) -> String {
 }
 
 /// Writes a whole run's file and returns its path.
-fn written(folder: &Path, run: &RunRecord) -> PathBuf {
+fn write_run(folder: &Path, run: &RunRecord) -> PathBuf {
     let mut writer = Writer::create_run(folder, &run.identity, &run.head).unwrap();
     for interval in &run.intervals {
         writer.interval(interval).unwrap();
@@ -24,7 +24,7 @@ fn a_written_record_is_read_back() {
     let folder = tempfile::tempdir().unwrap();
     let runs = folder.path().join("syncline-runs");
     let run = fixture::run(SQLITE, 8, 9_120.0, 1.0);
-    let path = written(&runs, &run);
+    let path = write_run(&runs, &run);
     let name = path.file_name().unwrap().to_str().unwrap();
     assert!(name.ends_with(&format!("Z-insert-sqlite-8c-{}.jsonl", run.identity.id)), "{name}");
     assert_eq!(read(&path).unwrap(), Record::from(run));
@@ -55,7 +55,7 @@ fn printed_json_is_read_back() {
 fn a_torn_last_line_is_left_out_wherever_it_was_torn() {
     let folder = tempfile::tempdir().unwrap();
     let run = fixture::run(SQLITE, 8, 9_120.0, 1.0);
-    let whole = fs::read(written(folder.path(), &run)).unwrap();
+    let whole = fs::read(write_run(folder.path(), &run)).unwrap();
     let ends: Vec<usize> =
         whole.iter().enumerate().filter(|(_, byte)| **byte == b'\n').map(|(at, _)| at).collect();
     let torn = folder.path().join("torn.jsonl");
@@ -86,7 +86,7 @@ fn a_torn_last_line_is_left_out_wherever_it_was_torn() {
 fn zeros_after_a_machine_s_crash_are_left_out() {
     let folder = tempfile::tempdir().unwrap();
     let run = fixture::run(SQLITE, 8, 9_120.0, 1.0);
-    let path = written(folder.path(), &run);
+    let path = write_run(folder.path(), &run);
     let mut bytes = fs::read(&path).unwrap();
     bytes.extend([0; 600]);
     fs::write(&path, &bytes).unwrap();
@@ -111,7 +111,7 @@ fn files_that_are_not_whole_records_are_refused() {
     assert!(sentence(&absent).starts_with("cannot read"));
 
     let run = fixture::run(SQLITE, 8, 9_120.0, 1.0);
-    let whole = fs::read_to_string(written(folder.path(), &run)).unwrap();
+    let whole = fs::read_to_string(write_run(folder.path(), &run)).unwrap();
     let newer = whole.replace("\"version\":1}", "\"version\":7}");
     let newer = refused(newer.as_bytes());
     assert!(newer.contains("format version 7") && newer.contains("reads up to 1"), "{newer}");
@@ -131,7 +131,7 @@ fn outcomes_that_do_not_add_up_are_refused() {
     let folder = tempfile::tempdir().unwrap();
     let mut run = fixture::run(SQLITE, 8, 9_120.0, 1.0);
     run.end.outcomes.committed += 1;
-    let path = written(folder.path(), &run);
+    let path = write_run(folder.path(), &run);
     assert!(sentence(&path).contains("outcomes do not add up"), "{}", sentence(&path));
 }
 
@@ -139,7 +139,7 @@ fn outcomes_that_do_not_add_up_are_refused() {
 fn fields_of_a_later_program_are_ignored() {
     let folder = tempfile::tempdir().unwrap();
     let run = fixture::run(SQLITE, 8, 9_120.0, 1.0);
-    let path = written(folder.path(), &run);
+    let path = write_run(folder.path(), &run);
     let text = fs::read_to_string(&path).unwrap();
     let text = text.replace("\"line\":\"head\",", "\"line\":\"head\",\"weather\":\"fair\",");
     fs::write(&path, text).unwrap();
@@ -170,7 +170,7 @@ fn a_large_file_that_is_not_a_record_is_not_read_into_memory() {
 fn bytes_that_are_not_text_are_damage_unless_the_last_line_was_torn() {
     let folder = tempfile::tempdir().unwrap();
     let run = fixture::run(SQLITE, 8, 9_120.0, 1.0);
-    let path = written(folder.path(), &run);
+    let path = write_run(folder.path(), &run);
     let whole = fs::read(&path).unwrap();
     let second = whole.iter().position(|byte| *byte == b'\n').unwrap() + 1;
     let mut damaged = whole.clone();
