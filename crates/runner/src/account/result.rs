@@ -228,8 +228,8 @@ pub struct OutcomeCounts {
     pub committed_after_retry: u64,
 }
 
-/// A distribution of times in nanoseconds, to three digits. Unlike the record's `Latency` it has the count and
-/// the deviation that published reports print.
+/// A distribution of times in nanoseconds, to three digits. Unlike the record's `Latency` it has the count
+/// and the deviation that published reports print.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Distribution {
     /// The number of times.
