@@ -16,6 +16,7 @@
 //! |---|---|
 //! | `profiler.rs` | all collectors that work here, as one |
 //! | `collector.rs` | the interface of a collector, and the list of them |
+//! | `account.rs` | accounts of measured metrics, and of those that could not be measured |
 //! | `subject.rs` | the process whose time is profiled |
 //! | `perf/` | sampled stacks by perf events, and the unwinder |
 //! | `bpf/` | system calls and waits counted by eBPF programs |
@@ -27,6 +28,7 @@
 //! | `profiler_cpu_time.rs`, `sampler_threads.rs` | the processor time and the threads of the profiler itself |
 //! | `list.rs` | which meters work on this machine, and why others do not |
 
+mod account;
 mod bpf;
 mod collector;
 mod jvm;

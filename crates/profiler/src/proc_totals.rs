@@ -11,6 +11,7 @@
 //! - calls of the read and write families (not send and recv), and bytes written to disks on the process's
 //!   behalf.
 
+use super::account::{all_missing, missing};
 use super::collector::{Collector, OpenResult};
 use super::profiler::ProfilerOptions;
 use super::subject::Subject;
@@ -18,7 +19,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use syncline_host::{Process, own_context_switches, process_tree, read_text, threads};
 use syncline_instrument::clock;
-use syncline_profile::{Account, Metric, Precision, ProfileBuilder, Total};
+use syncline_profile::{Account, Metric, ProfileBuilder, Total};
 
 const COLLECTOR: &str = "totals by /proc";
 const WHY: &str = "the kernel counts it for whole processes, not by stack";
@@ -103,14 +104,7 @@ impl Collector for Totals {
     }
 
     fn failed(&self, why: &str) -> Vec<Account> {
-        let failed = |(metric, _)| Account {
-            metric,
-            collector: COLLECTOR.to_owned(),
-            how: Precision::NotAttributable(why.to_owned()),
-            lost: 0,
-            total: None,
-        };
-        METRICS.map(failed).to_vec()
+        all_missing(&METRICS.map(|(metric, _)| metric), COLLECTOR, why)
     }
 }
 
@@ -120,11 +114,8 @@ fn account(metric: Metric, source: &str, amount: Option<u64>, why_none: &str) ->
         None => format!("{source}: {why_none}"),
     };
     Account {
-        metric,
-        collector: COLLECTOR.to_owned(),
-        how: Precision::NotAttributable(why),
-        lost: 0,
         total: amount.map(|amount| Total { amount, source: source.to_owned() }),
+        ..missing(metric, COLLECTOR, &why)
     }
 }
 

@@ -7,6 +7,7 @@ use super::program_cost::Timing;
 use super::programs::Programs;
 use super::sampling_windows::{STARTUP_DELAY, SampledSpan, SamplingWindow, Schedule};
 use super::unwind_thread::UnwindThread;
+use crate::account::all_missing;
 use crate::collector::{Collector, Commits, OpenResult};
 use crate::proc_totals::switches;
 use crate::profiler::ProfilerOptions;
@@ -16,7 +17,7 @@ use rustix::time::{ClockId, clock_gettime};
 use std::collections::BTreeMap;
 use syncline_host::online_cpus;
 use syncline_instrument::Nanos;
-use syncline_profile::{Account, Precision, ProfileBuilder};
+use syncline_profile::{Account, ProfileBuilder};
 
 /// Loads the programs; refused if the kernel does not accept them from this user.
 pub(crate) fn open(subject: &Subject, _options: &ProfilerOptions) -> OpenResult {
@@ -263,14 +264,7 @@ fn grown(
 
 /// Accounts that none of the metrics is available, with the reason.
 fn refused(why: &str) -> Vec<Account> {
-    let of_metric = |metric: &_| Account {
-        metric: *metric,
-        collector: NAME.to_owned(),
-        how: Precision::NotAttributable(why.to_owned()),
-        lost: 0,
-        total: None,
-    };
-    METRICS.iter().map(of_metric).collect()
+    all_missing(&METRICS, NAME, why)
 }
 
 /// Now, by the clock that the programs read.

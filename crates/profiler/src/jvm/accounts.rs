@@ -1,6 +1,7 @@
 //! Accounts of how the metrics of a JVM were measured.
 
 use super::cpu_usage::CpuUsage;
+use crate::account::{all_missing, measured, missing};
 use syncline_instrument::Nanos;
 use syncline_profile::{Account, Metric, Precision, ProfileBuilder, Thread, Total};
 
@@ -88,21 +89,6 @@ impl JvmCpuTime {
         }
         accounts
     }
-}
-
-/// The account of a measured metric.
-pub(super) fn measured(metric: Metric, collector: &str, how: Precision) -> Account {
-    Account { metric, collector: collector.to_owned(), how, lost: 0, total: None }
-}
-
-/// The account of a metric that could not be measured, with the reason.
-pub(super) fn missing(metric: Metric, collector: &str, why: &str) -> Account {
-    measured(metric, collector, Precision::NotAttributable(why.to_owned()))
-}
-
-/// The accounts of metrics that could not be measured, for one reason.
-pub(super) fn all_missing(metrics: &[Metric], collector: &str, why: &str) -> Vec<Account> {
-    metrics.iter().map(|metric| missing(*metric, collector, why)).collect()
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! The collector by async-profiler, which runs inside the JVM.
 
-use super::accounts::{ALL, JvmCpuTime, OWN, all_missing, measured, missing};
+use super::accounts::{ALL, JvmCpuTime, OWN};
 use super::attach_socket::AttachSocket;
 use super::jfr::{Chunk, checked_chunks};
 use super::jfr_frames::Writer;
@@ -8,6 +8,7 @@ use super::profile_filler::ProfileFiller;
 use super::profiler_library::{self, Shared};
 use super::sample_weight;
 use super::syscall_detector::{self, SyscallDetector};
+use crate::account::{all_missing, measured, missing};
 use crate::collector::{Collector, OpenResult};
 use crate::profiler::ProfilerOptions;
 use crate::subject::{Runtime, Subject};

@@ -7,13 +7,14 @@
 //! It records from when it is opened: starting takes long, the longer the busier the machine is, and its
 //! first allocation samples cover time before. Only events whose time is in the window count.
 
-use super::accounts::{ALL, JvmCpuTime, OWN, all_missing, measured, missing};
+use super::accounts::{ALL, JvmCpuTime, OWN};
 use super::allocation::{ThreadAllocations, Window};
 use super::attach_socket::AttachSocket;
 use super::jfr::{Chunk, Event, checked_chunks};
 use super::jfr_frames::Writer;
 use super::profile_filler::{ProfileFiller, Weights};
 use super::profiler_library::Shared;
+use crate::account::{all_missing, measured, missing};
 use crate::collector::{Collector, OpenResult};
 use crate::profiler::ProfilerOptions;
 use crate::subject::{Runtime, Subject};

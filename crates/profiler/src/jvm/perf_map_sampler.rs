@@ -1,6 +1,6 @@
 //! Processor samples from outside the JVM, if it names its code.
 
-use super::accounts::missing;
+use crate::account::missing;
 use crate::collector::OpenResult;
 use crate::perf;
 use crate::profiler::ProfilerOptions;

@@ -9,6 +9,7 @@ use super::refusal::{kernel_hidden, refusal};
 use super::sampler::{Fields, Sampler};
 use super::sampler_output::SamplerOutput;
 use super::stack_counts::Detail;
+use crate::account::all_missing;
 use crate::collector::{Collector, OpenResult};
 use crate::profiler::ProfilerOptions;
 use crate::subject::Subject;
@@ -71,14 +72,7 @@ pub(crate) fn open(subject: &Subject, options: &ProfilerOptions) -> OpenResult {
 }
 
 fn refused(why: &str) -> Vec<Account> {
-    let account = |metric| Account {
-        metric,
-        collector: COLLECTOR.to_owned(),
-        how: Precision::NotAttributable(why.to_owned()),
-        lost: 0,
-        total: None,
-    };
-    METRICS.map(account).to_vec()
+    all_missing(&METRICS, COLLECTOR, why)
 }
 
 impl Sampling {

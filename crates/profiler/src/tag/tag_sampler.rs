@@ -2,6 +2,7 @@
 
 use super::thread_timer::{Timer, install_signal_handler, thread_cpu_ns};
 use super::tick_counts::{PLACES, counts};
+use crate::account::{all_missing, measured};
 use crate::collector::{Collector, OpenResult};
 use crate::profiler::ProfilerOptions;
 use crate::sampler_threads::SamplerThread;
@@ -70,7 +71,7 @@ impl TagSampler {
                 following: None,
                 followed: TimedThreads::default(),
             })),
-            Err(error) => Err(missing(&format!("SIGPROF cannot be handled: {error}"))),
+            Err(error) => Err(refused(&format!("SIGPROF cannot be handled: {error}"))),
         }
     }
 }
@@ -120,20 +121,15 @@ impl Collector for TagSampler {
         let often = format!(
             "up to {SIGNALS_PER_SECOND} timer ticks per second of CPU time, at ticks of the kernel"
         );
-        profile.account(Account {
-            metric: Metric::CpuByTag,
-            collector: COLLECTOR.to_owned(),
-            how: Precision::Sampled(match without {
-                0 => often,
-                some => format!("{often}; {some} threads had no timer and are left out"),
-            }),
-            lost: 0,
-            total: None,
+        let how = Precision::Sampled(match without {
+            0 => often,
+            some => format!("{often}; {some} threads had no timer and are left out"),
         });
+        profile.account(measured(Metric::CpuByTag, COLLECTOR, how));
     }
 
     fn failed(&self, why: &str) -> Vec<Account> {
-        missing(why)
+        refused(why)
     }
 }
 
@@ -145,14 +141,8 @@ pub(crate) fn refusal() -> Option<String> {
     Some(format!("a timer on a thread's processor time cannot be created: {why}"))
 }
 
-fn missing(why: &str) -> Vec<Account> {
-    vec![Account {
-        metric: Metric::CpuByTag,
-        collector: COLLECTOR.to_owned(),
-        how: Precision::NotAttributable(why.to_owned()),
-        lost: 0,
-        total: None,
-    }]
+fn refused(why: &str) -> Vec<Account> {
+    all_missing(&[Metric::CpuByTag], COLLECTOR, why)
 }
 
 impl TimedThreads {

@@ -7,8 +7,8 @@
 
 use serde::{Deserialize, Serialize};
 use syncline_contract::{
-    AccessPattern, By, Bytes, Int, Kind, Limit, Lock, Order, Path, Plan, Range, Read,
-    RequestTracker, Scan, Session, Set, Stop, Table, Transaction, Write,
+    AccessPattern, Bytes, Int, Kind, Limit, Lock, Path, Plan, Range, Read, RequestTracker, Scan,
+    Session, Set, Stop, Table, Transaction, Write,
 };
 
 /// Events that a client keeps: older ones are deleted, so that pages are freed and used again.
@@ -58,13 +58,8 @@ impl Work {
             .column("number", Kind::Int)
             .bytes("payload", PAYLOAD_BYTES_MAX as u32);
         let events = plan.table(events.key(&["client", "number"]));
-        let scan = Scan {
-            path: Path { table: events, by: By::Key, equal: 1, range: Range::All },
-            order: Order::Ascending,
-            limit: Limit::None,
-            columns: &["number", "payload"],
-            lock: Lock::None,
-        };
+        let of_client = Path::by_key(events, 1, Range::All);
+        let scan = Scan::ascending(of_client, Limit::None, &["number", "payload"]);
         Work {
             new_tally: plan.insert("new tally", tallies),
             set_tally: plan.update("set tally", tallies, &[("commits", Set::To)]),

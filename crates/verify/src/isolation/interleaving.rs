@@ -15,9 +15,8 @@ use std::thread;
 use std::time::Duration;
 use syncline_contract::conformance::block_on;
 use syncline_contract::{
-    AccessPattern, By, IndexId, Int, Kind, Limit, Lock, Order, Path, Plan, Range, Read,
-    RequestTracker, Scan as ScanOf, Session, Set as SetOf, Stop, Table, Target, TargetResult,
-    Transaction, Write,
+    AccessPattern, By, IndexId, Int, Kind, Limit, Lock, Path, Plan, Range, Read, RequestTracker,
+    Scan as ScanOf, Session, Set as SetOf, Stop, Table, Target, TargetResult, Transaction, Write,
 };
 
 /// How long a step may take before it counts as waiting for another session.
@@ -107,13 +106,7 @@ impl Interleaver {
         let mark = Table::new("syncline_hermitage_mark").column("id", Kind::Int);
         let mark = plan.table(mark.key(&["id"]));
         let path = Path { table, by: By::Index(IndexId(0)), equal: 0, range: Range::Between };
-        let scan = ScanOf {
-            path,
-            order: Order::Ascending,
-            limit: Limit::None,
-            columns: &["amount"],
-            lock: Lock::None,
-        };
+        let scan = ScanOf::ascending(path, Limit::None, &["amount"]);
         Interleaver {
             get: plan.get("get row", table, &["amount"], Lock::None),
             set: plan.update("set row", table, &[("amount", SetOf::To)]),
