@@ -19,9 +19,9 @@
 
 use crate::anomaly::{Anomaly, Kind, Order};
 use crate::concurrency_window::is_in_window;
-use crate::cycles::{Cycle, PathRule, shortest_path, strongly_connected_components};
 use crate::explanation::explain;
 use crate::graph::{Graph, Why};
+use crate::graph_search::{Cycle, PathRule, shortest_path, strongly_connected_components};
 use crate::history::History;
 use crate::versions::{Versions, replaced};
 use std::collections::{BTreeMap, BTreeSet};

@@ -7,8 +7,8 @@
 //! was acknowledged has another cause.
 
 use crate::anomaly::{Anomaly, Kind};
-use crate::cycles::Cycle;
 use crate::graph::Why;
+use crate::graph_search::Cycle;
 use crate::history::History;
 
 /// Products with this behaviour, and its description as a sentence without the final period.

@@ -1,7 +1,7 @@
 //! Explains a cycle in words.
 
-use crate::cycles::Cycle;
 use crate::graph::{Graph, Why};
+use crate::graph_search::Cycle;
 use crate::history::{History, Operation};
 
 /// One sentence for each transaction of a cycle, and one for each step.

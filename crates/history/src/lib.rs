@@ -8,19 +8,19 @@
 //! |---|---|
 //! | `history.rs`, `elle.rs`, `error.rs` | a history; its format on disk; why it cannot be read |
 //! | `versions.rs` | the order of values; anomalies of single reads |
-//! | `graph.rs`, `cycles.rs` | the graph of dependencies; its cycles |
-//! | `check.rs`, `anomaly.rs`, `explanation.rs` | finds, names and explains the anomalies |
+//! | `graph.rs`, `graph_search.rs` | the graph of dependencies; components and shortest cycles |
+//! | `check.rs`, `anomaly.rs`, `explanation.rs` | classifies cycles as anomalies; their names and levels; explains them |
 //! | `concurrency_window.rs` | commits that are visible before they are acknowledged, and stores known for it |
 //! | `tests.rs` | tests with known anomalies |
 
 mod anomaly;
 mod check;
 mod concurrency_window;
-mod cycles;
 pub mod elle;
 mod error;
 mod explanation;
 mod graph;
+mod graph_search;
 mod history;
 mod versions;
 

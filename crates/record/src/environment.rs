@@ -4,6 +4,12 @@ use super::figures::Latency;
 use super::probe::ProbeRecord;
 use super::schema_macro::described;
 
+/// The load of other processes, in processors, that disturbs a run on any machine.
+pub const DISTURBING_CPUS: f64 = 0.2;
+
+/// The share of stolen time that disturbs percentiles.
+pub const DISTURBING_STEAL: f64 = 0.01;
+
 described! {
     /// How many syncs the log directory completes: 4 KiB writes that walk over written blocks, by the fastest
     /// durable method.

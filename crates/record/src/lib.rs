@@ -62,7 +62,7 @@ pub use configuration::{
 pub use cost::{
     Cost, CostRow, CostTotal, MetricCost, NOT_ATTRIBUTABLE, StoreCommits, SyncEvidence, class_word,
 };
-pub use environment::{Device, DroppedSyncs, Machine, SyncLine};
+pub use environment::{DISTURBING_CPUS, DISTURBING_STEAL, Device, DroppedSyncs, Machine, SyncLine};
 pub use error::{Error, Result};
 pub use figures::{
     Arrivals, ClientTime, CommitPathFigures, CountBase, Counted, CounterFigures, InternalFigures,

@@ -1,4 +1,4 @@
-//! OutcomeCounts: every transaction has one, their sums hold, and the client learns each ending exactly once.
+//! Outcomes: every transaction has one, their sums hold, and the client learns each ending exactly once.
 
 #![allow(clippy::unwrap_used, reason = "a test may fail by an unwrap anywhere")]
 

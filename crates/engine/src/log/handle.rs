@@ -3,11 +3,11 @@
 use crate::error::{Error, Result};
 use crate::ids::{Csn, DatabaseId};
 use crate::log::commit::{Permit, Ticket, claimed};
+use crate::log::driver::{Shared, StopCondition};
 use crate::log::group_history::Group;
 use crate::log::open::{self, Opened};
 use crate::log::options::{Durability, Options};
 use crate::log::ring::{ClaimError, NO_WORKER};
-use crate::log::shared::{Shared, StopCondition};
 use crate::log::stats::Stats;
 use crate::log::threads::{Running, Threads};
 use crate::log::wait::{Completion, block};

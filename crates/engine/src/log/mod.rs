@@ -6,7 +6,7 @@
 //! A commit passes through these stages: a permit (the last step that may wait or fail), a commit sequence
 //! number, the record published in the ring (`ring`), a frame (`frame_writer`), a write and a sync
 //! (`pipeline`), the durable LSN, its ticket complete. The threads that wait drive this process: see
-//! `shared`. `flush_policy` decides when a group is written while workers are still running their passes.
+//! `driver`. `flush_policy` decides when a group is written while workers are still running their passes.
 //!
 //! ```text
 //!  reserve -> take -> publish      ring       frame writer      pipeline      durable LSN -> tickets
@@ -35,7 +35,7 @@
 //! | `frame`, `segment` | the two formats on disk |
 //! | `frame_writer`, `pipeline`, `io_request` | from records to frames, writes and syncs |
 //! | `segments` | the files of an open log: current, prepared, live and free |
-//! | `shared`, `threads`, `durable_lsn` | the state that all threads share, the log's own threads, the result |
+//! | `driver`, `threads`, `durable_lsn` | the state that all threads share, how any of them drives the log and wakes commits; the log's own threads; the result |
 //! | `open`, `survey`, `scan`, `replay`, `recovery` | opening a log: find its files, read them, make it writable |
 //! | `models`, `simulation`, `fuzzing`, `tests` | model checking, crash simulation, fuzzing, tests |
 //!
@@ -65,6 +65,7 @@
 
 mod batch_gate;
 mod commit;
+mod driver;
 mod durable_lsn;
 mod flush_policy;
 mod frame;
@@ -84,7 +85,6 @@ mod ring;
 mod scan;
 mod segment;
 mod segments;
-mod shared;
 mod stats;
 mod survey;
 mod threads;

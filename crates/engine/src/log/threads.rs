@@ -4,8 +4,8 @@
 //! panics fails the log with its reason.
 
 use crate::error::{Error, Result};
+use crate::log::driver::{Shared, StopCondition};
 use crate::log::ring::NO_WORKER;
-use crate::log::shared::{Shared, StopCondition};
 use crate::panics::guarded;
 use crate::sync::thread::{Builder, JoinHandle};
 use std::sync::Arc;

@@ -12,8 +12,8 @@
 use crate::error::Result;
 use crate::ids::Csn;
 use crate::log::commit::Ticket;
+use crate::log::driver::{Shared, StopCondition};
 use crate::log::ring::NO_WORKER;
-use crate::log::shared::{Shared, StopCondition};
 use crate::planted_bug::{PlantedBug, planted};
 use crate::step::{Step, step, stepped};
 use crate::sync::atomic::Ordering;

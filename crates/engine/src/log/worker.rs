@@ -2,9 +2,9 @@
 
 use crate::log::batch_gate::PassEnd;
 use crate::log::commit::Ticket;
+use crate::log::driver::{Shared, StopCondition};
 use crate::log::options::Writer;
 use crate::log::ring::NO_WORKER;
-use crate::log::shared::{Shared, StopCondition};
 use crate::log::wait::Completion;
 use std::cell::Cell;
 use std::sync::Arc;

@@ -25,8 +25,8 @@
 //! | `IMAGES` | the pool of pre-images | `buffer/page_snapshot.rs` |
 //! | `PAGE_ALLOCATOR` | free page numbers | `buffer/pages.rs` |
 //! | `LOG_THREADS` | the log's threads, until they are joined | `log/handle.rs` |
-//! | `FRAME_WRITER` | what the log writes next | `log/shared.rs` |
-//! | `GROUPS` | times of the last groups | `log/shared.rs` |
+//! | `FRAME_WRITER` | what the log writes next | `log/driver.rs` |
+//! | `GROUPS` | times of the last groups | `log/driver.rs` |
 //! | `SLOT` | a slot of the log's ring | `log/ring.rs` |
 //! | `BUFFERS` | buffers of log records | `log/record_buffers.rs` |
 //! | `SEATS` | free seats of sessions | `txn/registry.rs` |

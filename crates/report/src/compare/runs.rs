@@ -5,7 +5,8 @@ use super::verdict::{Basis, CHANCE_MOST, LEAST_EFFECT, LEAST_EFFECT_OF_ONE, Samp
 use crate::{Error, Result};
 use syncline_record::units;
 use syncline_record::{
-    Counted, Interval, Latency, Machine, PerCommit, Plan, Repetition, RunRecord, TransactionFigures,
+    Counted, DISTURBING_CPUS, DISTURBING_STEAL, Interval, Latency, Machine, PerCommit, Plan,
+    Repetition, RunRecord, TransactionFigures,
 };
 
 pub(super) fn compare_runs(
@@ -186,9 +187,9 @@ const COSTS: [(&str, OfCommit); 2] = [
 
 /// The part of the processors that others used; zero below the load at which a run warns of it.
 fn disturbance(machine: &Machine) -> f64 {
-    let others = machine.foreign_cpus.filter(|cpus| *cpus >= 0.2);
+    let others = machine.foreign_cpus.filter(|cpus| *cpus >= DISTURBING_CPUS);
     let cores = machine.cores.unwrap_or(1).max(1) as f64;
-    let steal = machine.steal.filter(|share| *share >= 0.01);
+    let steal = machine.steal.filter(|share| *share >= DISTURBING_STEAL);
     (others.unwrap_or(0.0) / cores + steal.unwrap_or(0.0)).clamp(0.0, 1.0)
 }
 

@@ -139,7 +139,7 @@ impl LiveTotals {
             sums.fill(0);
         }
         for worker in workers {
-            // OutcomeCounts before times, so that every commit read here has its time counted too.
+            // Outcomes before times, so that every commit read here has its time counted too.
             for (sum, counter) in self.ended.iter_mut().zip(&worker.ended) {
                 *sum += counter.load(Ordering::Relaxed);
             }

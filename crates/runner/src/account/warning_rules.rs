@@ -6,12 +6,8 @@ use crate::account::warning::RunWarning;
 use std::time::Duration;
 use syncline_contract::ClientModel;
 use syncline_instrument::clock;
-use syncline_record::Interval;
+use syncline_record::{DISTURBING_CPUS, DISTURBING_STEAL, Interval};
 
-/// The share of stolen time that affects percentiles.
-const STEAL: f64 = 0.01;
-/// The load of other processes, in processors, that affects a run on any machine.
-const OTHER_CPUS: f64 = 0.2;
 /// This many transactions leave ten beyond the 99.9th percentile.
 const SAMPLES: u64 = 10_000;
 /// The time that caches, logs and processors need to reach a steady state.
@@ -89,12 +85,12 @@ fn mean(intervals: &[Interval], pick: impl Fn(&Interval) -> Option<f64>) -> Opti
 
 fn steal(intervals: &[Interval]) -> Option<RunWarning> {
     let share = mean(intervals, |interval| interval.steal)?;
-    (share >= STEAL).then_some(RunWarning::Steal { share })
+    (share >= DISTURBING_STEAL).then_some(RunWarning::Steal { share })
 }
 
 fn other_load(intervals: &[Interval]) -> Option<RunWarning> {
     let cpus = mean(intervals, |interval| interval.foreign_cpus)?;
-    (cpus >= OTHER_CPUS).then_some(RunWarning::OtherLoad { cpus })
+    (cpus >= DISTURBING_CPUS).then_some(RunWarning::OtherLoad { cpus })
 }
 
 fn warm_up(result: &RunResult) -> Option<RunWarning> {

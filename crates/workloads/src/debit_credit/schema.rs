@@ -135,7 +135,6 @@ impl Workload for DebitCredit {
 /// counts as scaled only if every rule is kept: the rate, the accounts per branch and, with terminals, their
 /// number. Arrivals are random, so up to three standard deviations of a Poisson count above the rate still
 /// count as scaled.
-/// still scaled.
 fn against_scale(counts: &Counts<'_>, options: &Options) -> OwnFigure {
     let committed: u64 = counts.committed.iter().sum();
     let allowed = options.scale as f64 * counts.seconds;

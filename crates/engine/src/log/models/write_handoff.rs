@@ -46,7 +46,7 @@ fn two_concurrent_commits_both_complete() {
     let planted = Fault::Planted(PlantedBug::CheckOnce);
     find("driving: two", planted, Bound(2), two);
     for source in [
-        ("log/shared.rs", include_str!("../shared.rs")),
+        ("log/driver.rs", include_str!("../driver.rs")),
         ("log/commit.rs", include_str!("../commit.rs")),
     ] {
         let found = find_weak("driving: two", source, Bound(2), two);
