@@ -1,7 +1,7 @@
 //! Small but complete verifications of real stores: settings that must hold do hold, those that must lose do
 //! lose, and with the feature `plants` the engine's planted bugs are caught from outside.
 //!
-//! Servers are tested in `servers.rs`. The program starts itself as the child that runs the store. Without
+//! Servers are tested in `server_durability.rs`. The program starts itself as the child that runs the store. Without
 //! root and /dev/fuse it tests the messages for that case, and that no conclusion is drawn.
 
 #![allow(
@@ -158,7 +158,7 @@ fn synced_settings_hold_in(store: &str) {
     assert!(data.lost > 0, "{store}: {images:?}");
 }
 
-/// Checks that every store is tested, here or in `servers.rs`.
+/// Checks that every store is tested, here or in `server_durability.rs`.
 fn every_store_is_tested() {
     let tested = ["engine", "sqlite", "rocksdb", "postgres", "mariadb", "derby"];
     let stores = stores().into_iter();
