@@ -1,8 +1,8 @@
 //! Small but complete verifications of real stores: settings that must hold do hold, those that must lose do
 //! lose, and with the feature `plants` the engine's planted bugs are caught from outside.
 //!
-//! Servers are tested in `server_durability.rs`. The program starts itself as the child that runs the store. Without
-//! root and /dev/fuse it tests the messages for that case, and that no conclusion is drawn.
+//! Servers are tested in `server_durability.rs`. The program starts itself as the child that runs the store.
+//! Without root and /dev/fuse it tests the messages for that case, and that no conclusion is drawn.
 
 #![allow(
     clippy::unwrap_used,
