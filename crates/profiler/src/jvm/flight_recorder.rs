@@ -8,8 +8,8 @@
 //! first allocation samples cover time before. Only events whose time is in the window count.
 
 use super::accounts::{ALL, JvmCpuTime, OWN};
-use super::allocation::{ThreadAllocations, Window};
 use super::attach_socket::AttachSocket;
+use super::flight_recorder_allocation::{ThreadAllocations, Window};
 use super::jfr::{Chunk, Event, checked_chunks};
 use super::jfr_frames::Writer;
 use super::profile_filler::{ProfileFiller, Weights};

@@ -12,7 +12,7 @@
 //! | `jfr_frames.rs`, `profile_filler.rs` | convert recordings to frames, threads and weights |
 //! | `syscall_detector.rs` | distinguishes kernel time from user time |
 //! | `sample_weight.rs` | the weight of a sample |
-//! | `allocation.rs` | clips the recorder's allocation samples to the window |
+//! | `flight_recorder_allocation.rs` | clips the recorder's allocation samples to the window |
 //! | `cpu_usage.rs`, `accounts.rs` | the kernel's own count of the time used; the accounts of each metric |
 //!
 //! 1. The JVM receives commands through its attach socket only. One library is loaded into it, which stays
@@ -23,11 +23,11 @@
 //! 3. The files in the shared directory are read and removed with it.
 
 mod accounts;
-mod allocation;
 mod async_profiler;
 mod attach_socket;
 mod cpu_usage;
 mod flight_recorder;
+mod flight_recorder_allocation;
 mod jfr;
 mod jfr_frames;
 mod perf_map_sampler;

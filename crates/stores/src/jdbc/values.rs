@@ -11,7 +11,6 @@
 //! A text that repeats as the same parameter is not converted again: Java strings are immutable, so the
 //! earlier object is reused. Byte arrays are mutable, and a store in this process may keep the passed
 //! array as its row, so each is created anew.
-//! given as its row, so that each is made anew.
 
 use super::jvm::{Java, Local, Methods, Shared, Thrown, given};
 use jni::sys::jvalue;

@@ -28,7 +28,6 @@
 //! between attempts, so a client that waits longer tries less often, and with many threads some starve.
 //! Programs that set a busy time-out get this handler, so it is the default here; `wait=even` tries
 //! each millisecond instead. The reported settings show which one is used.
-//! each millisecond instead. Evidence says which.
 
 mod connection;
 mod database_files;

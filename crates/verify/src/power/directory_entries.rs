@@ -4,7 +4,6 @@
 //! in a node and not a path, because directories are renamed and removed, and files have several names. A
 //! pending operation holds the resulting entries, so any selection of operations can be applied. Operations
 //! on one place become stable together, so stable operations are folded at once.
-//! applied; operations on one place become stable together, so what is stable is folded at once.
 
 use super::loss_model::{Loss, Metadata};
 use super::recording::{DirectoryEntry, Node};

@@ -3,7 +3,6 @@
 //! Columns are in the order of clause 1.3, except that keys come first, in key order. Tables are stored by
 //! warehouse, district and number; two have a secondary index: customers by last and first name, orders by
 //! customer.
-//! name, orders by customer.
 
 use super::check::{self, CheckQueries};
 use super::client::TpccClient;

@@ -26,7 +26,8 @@
 //! | file | what it holds |
 //! |---|---|
 //! | `options.rs`, `option_values.rs`, `option_forms.rs`, `options_tests.rs` | options, their values and their syntax; tests of them |
-//! | `schema.rs`, `mix.rs` | the workload; the kinds of operations and their weights |
+//! | `standard_workload.rs` | the mixes of the workloads a to f and of K2's profile |
+//! | `schema.rs`, `operation_kind.rs` | the workload; the kinds of operations, and a draw by weight |
 //! | `keys.rs`, `record_ranges.rs` | keys; ranges of records by number |
 //! | `content.rs`, `histogram.rs` | the content of fields; field lengths by a histogram |
 //! | `load.rs`, `transactions.rs`, `check.rs` | the load; the client; the check |
@@ -36,12 +37,13 @@ mod content;
 mod histogram;
 mod keys;
 mod load;
-mod mix;
+mod operation_kind;
 mod option_forms;
 mod option_values;
 mod options;
 mod record_ranges;
 mod schema;
+mod standard_workload;
 mod transactions;
 
 pub use histogram::FieldHistogram;

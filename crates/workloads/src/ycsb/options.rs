@@ -5,13 +5,14 @@
 
 use super::histogram::FieldHistogram;
 use super::keys::KEY_BYTES_MAX;
-use super::mix::KINDS;
+use super::operation_kind::KINDS;
 use super::option_forms::{
     AllOrCount, AllOrPart, AutoOrCount, Name, NoneOrHistogram, Parts, PlainLengths,
 };
 use super::option_values::{Distribution, InsertOrder, Lengths, Profile, StandardWorkload, Verify};
 use super::record_ranges::RecordRanges;
 use super::schema::Ycsb;
+use super::standard_workload::implied;
 use crate::error::Error;
 use std::ops::Range;
 use syncline_contract::{OptionArgs, YesOrNo, options};
@@ -80,9 +81,6 @@ options! {
 
 /// The most bytes of the words for parts, which the mark of kept rows holds.
 const PARTS_WORDS_MAX: usize = 200;
-
-/// The weights of the kinds by option, in the order of the kinds' numbers.
-const WEIGHTS: [&str; KINDS] = ["read", "update", "insert", "scan", "read_modify_write", "delete"];
 
 impl Options {
     pub(crate) fn parse(given: &OptionArgs<'_>) -> Result<Options, Error> {
@@ -177,29 +175,6 @@ impl Options {
     pub(super) fn weights(&self) -> [f64; KINDS] {
         [self.read, self.update, self.insert, self.scan, self.read_modify_write, self.delete]
     }
-}
-
-/// The defaults of a letter, or of a profile's own mix, and of the profile.
-fn implied(workload: StandardWorkload, profile: Profile) -> Vec<(&'static str, &'static str)> {
-    let is_k2 = profile == Profile::K2;
-    let (weights, distribution) = match workload {
-        StandardWorkload::A => (["0.5", "0.5", "0", "0", "0", "0"], "scrambled"),
-        StandardWorkload::B => (["0.95", "0.05", "0", "0", "0", "0"], "scrambled"),
-        StandardWorkload::C => (["1", "0", "0", "0", "0", "0"], "scrambled"),
-        StandardWorkload::D => (["0.95", "0", "0.05", "0", "0", "0"], "latest"),
-        StandardWorkload::E => (["0", "0", "0.05", "0.95", "0", "0"], "scrambled"),
-        StandardWorkload::F => (["0.5", "0", "0", "0", "0.5", "0"], "scrambled"),
-        StandardWorkload::Core if is_k2 => (["70", "10", "0", "20", "0", "0"], "scrambled"),
-        StandardWorkload::Core => (["0.95", "0.05", "0", "0", "0", "0"], "uniform"),
-    };
-    let mut implied: Vec<_> = WEIGHTS.into_iter().zip(weights).collect();
-    implied.push(("distribution", distribution));
-    if is_k2 {
-        implied.extend([("records", "5000"), ("field_bytes", "10"), ("scan_rows_max", "10")]);
-    } else if workload == StandardWorkload::E {
-        implied.push(("scan_rows_max", "100"));
-    }
-    implied
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use super::check;
 use super::content::Content;
 use super::keys::{KEY_BYTES_MAX, Keys};
 use super::load::LoadOrder;
-use super::mix::{DELETE, INSERT, MIXED, Mix, NAMES, READ_MODIFY_WRITE, SCAN, UPDATE};
+use super::operation_kind::{DELETE, INSERT, MIXED, Mix, NAMES, READ_MODIFY_WRITE, SCAN, UPDATE};
 use super::option_values::{Distribution, Lengths, Profile};
 use super::options::Options;
 use super::transactions::{Tally, YcsbClient};

@@ -2,7 +2,7 @@
 
 use super::content::Content;
 use super::keys::Keys;
-use super::mix::{DELETE, INSERT, MIXED, Mix, READ, READ_MODIFY_WRITE, SCAN, UPDATE};
+use super::operation_kind::{DELETE, INSERT, MIXED, Mix, READ, READ_MODIFY_WRITE, SCAN, UPDATE};
 use super::option_values::Verify;
 use super::schema::{Get, Operations, ScanRows, Ycsb};
 use crate::distributions::{KeyChooser, Stream};
