@@ -3,7 +3,7 @@
 use crate::error::Error;
 use crate::product::Product;
 use std::path::PathBuf;
-use syncline_contract::{Durability, encoded};
+use syncline_contract::{Durability, OptionForm, encoded};
 
 /// A requested private server.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -73,64 +73,99 @@ impl LaunchSpec {
     }
 }
 
-/// Parses a number of bytes: `1048576`, `512k`, `512m`, `2g`.
-pub fn bytes(text: &str) -> Option<u64> {
-    let lower = text.to_ascii_lowercase();
-    let (digits, shift) = match lower.as_bytes().last()? {
-        b'k' => (&lower[..lower.len() - 1], 10),
-        b'm' => (&lower[..lower.len() - 1], 20),
-        b'g' => (&lower[..lower.len() - 1], 30),
-        _ => (lower.as_str(), 0),
-    };
-    let number: u64 = digits.parse().ok().filter(|number| *number > 0)?;
-    number.checked_mul(1 << shift)
-}
+/// The form of a number of bytes: `1048576`, `512k`, `512m`, `2g`.
+#[derive(Clone, Copy, Debug)]
+pub struct ByteSize;
 
-/// Parses a list of processors: `0`, `0-1`, `0,2`.
-pub fn processors(text: &str) -> Option<String> {
-    let is_allowed = |byte: u8| byte.is_ascii_digit() || matches!(byte, b'-' | b',');
-    let is_list =
-        text.starts_with(|first: char| first.is_ascii_digit()) && text.bytes().all(is_allowed);
-    is_list.then(|| text.to_owned())
-}
+impl OptionForm<u64> for ByteSize {
+    const TAKES: &'static str = "bytes, also as 512m or 2g";
 
-/// Parses options of a Java virtual machine, each of which begins with `-X` or `-D`. A comma separates two
-/// options only if another such option follows, so that an option may contain commas.
-pub fn jvm_options(text: &str) -> Option<Vec<String>> {
-    let begins_option = |text: &str| text.starts_with("-X") || text.starts_with("-D");
-    let mut options: Vec<String> = Vec::new();
-    for part in text.split(',') {
-        match options.last_mut() {
-            _ if begins_option(part) => options.push(part.to_owned()),
-            Some(option) => {
-                option.push(',');
-                option.push_str(part);
-            }
-            None => return None,
-        }
+    fn read(text: &str) -> Option<u64> {
+        let lower = text.to_ascii_lowercase();
+        let (digits, shift) = match lower.as_bytes().last()? {
+            b'k' => (&lower[..lower.len() - 1], 10),
+            b'm' => (&lower[..lower.len() - 1], 20),
+            b'g' => (&lower[..lower.len() - 1], 30),
+            _ => (lower.as_str(), 0),
+        };
+        let number: u64 = digits.parse().ok().filter(|number| *number > 0)?;
+        number.checked_mul(1 << shift)
     }
-    Some(options)
+
+    fn text(value: &u64) -> String {
+        value.to_string()
+    }
+}
+
+/// The form of a list of processors: `0`, `0-1`, `0,2`.
+#[derive(Clone, Copy, Debug)]
+pub struct ProcessorList;
+
+impl OptionForm<String> for ProcessorList {
+    const TAKES: &'static str = "processors, as 0 or 0-1 or 0,2";
+
+    fn read(text: &str) -> Option<String> {
+        let is_allowed = |byte: u8| byte.is_ascii_digit() || matches!(byte, b'-' | b',');
+        let is_list =
+            text.starts_with(|first: char| first.is_ascii_digit()) && text.bytes().all(is_allowed);
+        is_list.then(|| text.to_owned())
+    }
+
+    fn text(value: &String) -> String {
+        value.clone()
+    }
+}
+
+/// The form of options of a Java virtual machine, each of which begins with `-X` or `-D`. A comma separates
+/// two options only if another such option follows, so that an option may contain commas.
+#[derive(Clone, Copy, Debug)]
+pub struct JvmOptions;
+
+impl OptionForm<Vec<String>> for JvmOptions {
+    const TAKES: &'static str =
+        "options of a JVM with commas between, as -XX:TieredStopAtLevel=1,-Xmx1g";
+
+    fn read(text: &str) -> Option<Vec<String>> {
+        let begins_option = |text: &str| text.starts_with("-X") || text.starts_with("-D");
+        let mut options: Vec<String> = Vec::new();
+        for part in text.split(',') {
+            match options.last_mut() {
+                _ if begins_option(part) => options.push(part.to_owned()),
+                Some(option) => {
+                    option.push(',');
+                    option.push_str(part);
+                }
+                None => return None,
+            }
+        }
+        Some(options)
+    }
+
+    fn text(value: &Vec<String>) -> String {
+        value.join(",")
+    }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{bytes, jvm_options};
+    use super::{ByteSize, JvmOptions};
+    use syncline_contract::OptionForm;
 
     #[test]
     fn options_of_a_jvm_may_contain_commas() {
-        let options = jvm_options("-XX:+UseSerialGC,-Xlog:gc,gc+age,-Da=b").unwrap();
+        let options = JvmOptions::read("-XX:+UseSerialGC,-Xlog:gc,gc+age,-Da=b").unwrap();
         assert_eq!(options, ["-XX:+UseSerialGC", "-Xlog:gc,gc+age", "-Da=b"]);
         for invalid in ["", "-jar", "x,-Xmx1g"] {
-            assert_eq!(jvm_options(invalid), None, "{invalid}");
+            assert_eq!(JvmOptions::read(invalid), None, "{invalid}");
         }
     }
 
     #[test]
     fn sizes_are_parsed_as_bytes() {
-        assert_eq!(bytes("2g"), Some(2 << 30));
-        assert_eq!(bytes("4096"), Some(4096));
+        assert_eq!(ByteSize::read("2g"), Some(2 << 30));
+        assert_eq!(ByteSize::read("4096"), Some(4096));
         for invalid in ["", "m", "0", "1.5g", "99999999999g"] {
-            assert_eq!(bytes(invalid), None, "{invalid}");
+            assert_eq!(ByteSize::read(invalid), None, "{invalid}");
         }
     }
 }

@@ -54,7 +54,7 @@ mod supervisor;
 pub use attached_instance::{AttachedInstance, NotStarted, ShutdownMode};
 pub use derby::derby_jars;
 pub use error::Error;
-pub use launch_spec::{LaunchSpec, bytes, jvm_options, processors};
+pub use launch_spec::{ByteSize, JvmOptions, LaunchSpec, ProcessorList};
 pub use private_path::{NoCurrentDirectory, absolute, private_path};
 pub use private_server::PrivateServer;
 pub use product::Product;

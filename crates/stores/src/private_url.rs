@@ -3,35 +3,22 @@
 use crate::any_target::AnyTarget;
 use crate::error::Error;
 use crate::url::{Listing, Url};
-use syncline_contract::{Durability, OptionListing};
-use syncline_launcher::{LaunchSpec, Product, bytes, jvm_options, processors};
+use syncline_contract::{Durability, options};
+use syncline_launcher::{ByteSize, JvmOptions, LaunchSpec, ProcessorList, Product};
 
-const OPTIONS: &[OptionListing] = &[
-    OptionListing {
-        name: "durability",
-        takes: "none, os, data or full, if the product supports it",
-        default: "data",
-        meaning: "the server is configured for it, and its settings are read back",
-    },
-    OptionListing {
-        name: "cache",
-        takes: "bytes, also as 512m or 2g",
-        default: "the product's own",
-        meaning: "shared_buffers, innodb_buffer_pool_size, derby.storage.pageCacheSize",
-    },
-    OptionListing {
-        name: "cpus",
-        takes: "processors, as 0 or 0-1 or 0,2",
-        default: "all",
-        meaning: "pins the server to them",
-    },
-    OptionListing {
-        name: "jvm",
-        takes: "options of a JVM with commas between, as -XX:TieredStopAtLevel=1,-Xmx1g",
-        default: "the JVM's own",
-        meaning: "passed to the JVM that the server runs in",
-    },
-];
+options! {
+    /// The options of a private server; the others of its URL belong to its target.
+    #[derive(Debug)]
+    struct ServerOptions {
+        durability: Durability as "none, os, data or full, if the product supports it" = "data",
+            "the server is configured for it, and its settings are read back";
+        cache: u64 as ByteSize = ["the product's own"],
+            "shared_buffers, innodb_buffer_pool_size, derby.storage.pageCacheSize";
+        cpus: String as ProcessorList = ["all"], "pins the server to them";
+        jvm: Vec<String> as JvmOptions = ["the JVM's own"],
+            "passed to the JVM that the server runs in";
+    }
+}
 
 /// The launch spec of a URL `PRODUCT:private?options`; `None` if it does not have that form. Options
 /// that neither the server nor its target supports are refused here, before anything is started.
@@ -53,21 +40,21 @@ fn parse(product: Product, url: &str) -> Result<LaunchSpec, Error> {
     let (own, target_options): (Vec<_>, Vec<_>) = url
         .pairs
         .into_iter()
-        .partition(|(name, _)| OPTIONS.iter().any(|option| option.name == name));
+        .partition(|(name, _)| ServerOptions::LISTING.iter().any(|option| option.name == name));
     let listing = Listing {
         name: product.word(),
         what: "",
         form: "PRODUCT:private?options",
-        options: OPTIONS,
+        options: ServerOptions::LISTING,
     };
     let url = Url { pairs: own, ..url };
     let given = url.option_args(&listing)?;
-    let durability = given.word("durability", &Durability::ALL, Durability::word)?;
+    let ServerOptions { durability, cache, cpus, jvm } = ServerOptions::read(&given)?;
     Ok(LaunchSpec {
-        durability: durability.unwrap_or(Durability::Data),
-        cache_bytes: given.parsed("cache", bytes)?,
-        cpus: given.parsed("cpus", processors)?,
-        jvm: given.parsed("jvm", jvm_options)?.unwrap_or_default(),
+        durability,
+        cache_bytes: cache,
+        cpus,
+        jvm: jvm.unwrap_or_default(),
         target_options,
         ..LaunchSpec::new(product)
     })

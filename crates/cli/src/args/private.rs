@@ -2,8 +2,8 @@
 
 use clap::Args;
 use std::path::PathBuf;
-use syncline_contract::Durability;
-use syncline_launcher::{Product, bytes, jvm_options, processors};
+use syncline_contract::{Durability, OptionForm};
+use syncline_launcher::{ByteSize, JvmOptions, ProcessorList, Product};
 
 /// Start a temporary server on loopback from what is installed; Ctrl-C stops and removes it.
 #[derive(Args, Debug)]
@@ -64,16 +64,16 @@ fn durability(typed: &str) -> Result<DurabilityArg, String> {
 }
 
 fn size(typed: &str) -> Result<u64, String> {
-    bytes(typed).ok_or_else(|| "write a number of bytes, or 512k, 512m, 2g".to_owned())
+    ByteSize::read(typed).ok_or_else(|| "write a number of bytes, or 512k, 512m, 2g".to_owned())
 }
 
 fn jvm(typed: &str) -> Result<JvmArg, String> {
-    let options = jvm_options(typed);
+    let options = JvmOptions::read(typed);
     options
         .map(JvmArg)
         .ok_or_else(|| "write options that begin with -X or -D, separated by commas".to_owned())
 }
 
 fn cpus(typed: &str) -> Result<String, String> {
-    processors(typed).ok_or_else(|| "write 0, 0-1 or 0,2".to_owned())
+    ProcessorList::read(typed).ok_or_else(|| "write 0, 0-1 or 0,2".to_owned())
 }

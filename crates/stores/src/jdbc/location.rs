@@ -52,7 +52,7 @@ impl DatabaseLocation {
                 }
                 in_directory(url, embedded, product, settings, place, attributes)
             }
-            _ => on_server(url, product, rest),
+            _ => on_server(url, product, settings, rest),
         }
     }
 
@@ -141,7 +141,12 @@ fn in_directory(
     Ok(DatabaseLocation::Directory { directory, embedded, durability, url })
 }
 
-fn on_server(url: &Url, product: &'static Product, rest: &str) -> Result<DatabaseLocation, Error> {
+fn on_server(
+    url: &Url,
+    product: &'static Product,
+    settings: &Settings,
+    rest: &str,
+) -> Result<DatabaseLocation, Error> {
     let word = url.path.as_deref().unwrap_or_default();
     let word = word.split(':').next().unwrap_or_default();
     let malformed = |why| Error::Malformed { url: url.text.clone(), why, form: LISTING.form };
@@ -164,9 +169,7 @@ fn on_server(url: &Url, product: &'static Product, rest: &str) -> Result<Databas
     };
     let mut address = Address::of(&of, &form)?;
     address.scheme = format!("jdbc:{word}");
-    if let Some(user) = url.option("user") {
-        address.user = Some(user.to_owned());
-    }
+    address.user = settings.user.clone().or(address.user);
     if let Host::Socket(_) = address.host {
         return Err(malformed("JDBC cannot connect through a Unix socket"));
     }

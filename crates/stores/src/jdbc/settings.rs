@@ -3,36 +3,27 @@
 
 use crate::error::Error;
 use crate::path;
-use crate::server::{CONNECT_TIMEOUT, PASSWORD_FILE, connect_timeout};
+use crate::server::{CONNECT_TIMEOUT, PASSWORD, PASSWORD_FILE, connect_timeout};
 use crate::url::{Listing, Url};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
-use syncline_contract::{Durability, Isolation, OptionListing};
+use syncline_contract::{
+    Durability, Isolation, OptionForm, OptionListing, YesOrNo, options, words,
+};
 
-/// The isolation level, in JDBC's terms.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Level {
-    /// `TRANSACTION_READ_COMMITTED`.
-    ReadCommitted,
-    /// `TRANSACTION_REPEATABLE_READ`.
-    RepeatableRead,
-    /// `TRANSACTION_SERIALIZABLE`.
-    Serializable,
+words! {
+    /// The isolation level, in JDBC's terms.
+    pub enum Level {
+        /// `TRANSACTION_READ_COMMITTED`.
+        ReadCommitted = "read_committed",
+        /// `TRANSACTION_REPEATABLE_READ`.
+        RepeatableRead = "repeatable_read",
+        /// `TRANSACTION_SERIALIZABLE`.
+        Serializable = "serializable",
+    }
 }
 
 impl Level {
-    /// Every supported level.
-    pub const ALL: [Level; 3] = [Level::ReadCommitted, Level::RepeatableRead, Level::Serializable];
-
-    /// The word of the option.
-    pub fn word(self) -> &'static str {
-        match self {
-            Level::ReadCommitted => "read_committed",
-            Level::RepeatableRead => "repeatable_read",
-            Level::Serializable => "serializable",
-        }
-    }
-
     /// JDBC's number.
     pub(super) fn number(self) -> i32 {
         match self {
@@ -63,6 +54,8 @@ pub struct Settings {
     pub durability: Option<Durability>,
     /// The isolation level; `None` for the product's default.
     pub isolation: Option<Level>,
+    /// The user who logs in to a server, if an option names one.
+    pub user: Option<String>,
     /// True if other sessions may be active during the run.
     pub live: bool,
     /// How long a server may take to accept a connection and to answer the queries before a run.
@@ -74,63 +67,77 @@ pub struct Settings {
 /// The prefix of options for the driver.
 const PROPERTY: &str = "property.";
 
-/// The entry in `syncline list targets`.
-pub(crate) const LISTING: &Listing = &Listing {
-    name: "jdbc",
-    what: "any store with a JDBC driver, through a JVM in this process",
-    form: "jdbc:PRODUCT:PLACE?driver=JAR:JAR&options, or jdbc:derby?driver=JAR:JAR for a private one",
-    options: &[
-        OptionListing {
-            name: "driver",
-            takes: "paths of jar files, with colons between them",
-            default: "none: it must be given",
-            meaning: "the driver's files; this program does not fetch drivers",
-        },
-        OptionListing {
-            name: "class",
-            takes: "the name of a Java class",
-            default: "the class that the jars list",
-            meaning: "the driver's class",
-        },
-        OptionListing {
-            name: "durability",
-            takes: "none, os, data or full, if the product supports it",
-            default: "the database's own",
-            meaning: "the durability of a commit",
-        },
-        OptionListing {
-            name: "isolation",
-            takes: "read_committed, repeatable_read or serializable",
-            default: "read_committed; serializable for HSQLDB",
-            meaning: "isolation of transactions",
-        },
-        OptionListing {
-            name: "user",
-            takes: "a name",
-            default: "the driver's",
-            meaning: "the user who logs in to a server",
-        },
-        OptionListing {
-            name: "password",
-            takes: "a password, or ${NAME} from the environment",
-            default: "SYNCLINE_PASSWORD, or none",
-            meaning: "the password, which is never shown",
-        },
+/// Paths of jar files.
+struct JarFiles;
+
+impl OptionForm<Vec<PathBuf>> for JarFiles {
+    const TAKES: &'static str = "paths of jar files, with colons between them";
+
+    fn read(text: &str) -> Option<Vec<PathBuf>> {
+        (!text.is_empty()).then(|| text.split(':').map(PathBuf::from).collect())
+    }
+
+    fn text(value: &Vec<PathBuf>) -> String {
+        value.iter().map(|jar| jar.to_string_lossy()).collect::<Vec<_>>().join(":")
+    }
+}
+
+/// The name of a class.
+struct ClassName;
+
+impl OptionForm<String> for ClassName {
+    const TAKES: &'static str = "the name of a Java class";
+
+    fn read(text: &str) -> Option<String> {
+        Some(text.to_owned()).filter(|text| !text.is_empty())
+    }
+
+    fn text(value: &String) -> String {
+        value.clone()
+    }
+}
+
+options! {
+    /// The options of a `jdbc:` URL.
+    #[derive(Debug)]
+    struct UrlOptions and [
+        OptionListing { default: "SYNCLINE_PASSWORD, or none", ..PASSWORD },
         PASSWORD_FILE,
         CONNECT_TIMEOUT,
-        OptionListing {
-            name: "live",
-            takes: "yes or no",
-            default: "no",
-            meaning: "allow other active sessions",
-        },
+        SessionOptions::LISTING[0],
+        // No field of a table: one entry stands for any number of names.
         OptionListing {
             name: "property.NAME",
             takes: "any value",
             default: "none",
             meaning: "passed to the driver as its property NAME",
         },
-    ],
+    ] {
+        driver: Vec<PathBuf> as JarFiles = ["none: it must be given"],
+            "the driver's files; this program does not fetch drivers";
+        class: String as ClassName = ["the class that the jars list"], "the driver's class";
+        durability: Durability as "none, os, data or full, if the product supports it"
+            = ["the database's own"], "the durability of a commit";
+        isolation: Level = ["read_committed; serializable for HSQLDB"],
+            "isolation of transactions";
+        user: String as "a name" = ["the driver's"], "the user who logs in to a server";
+    }
+}
+
+options! {
+    /// Listed behind the options that all servers share.
+    #[derive(Debug)]
+    struct SessionOptions {
+        live: bool as YesOrNo = "no", "allow other active sessions";
+    }
+}
+
+/// The entry in `syncline list targets`.
+pub(crate) const LISTING: &Listing = &Listing {
+    name: "jdbc",
+    what: "any store with a JDBC driver, through a JVM in this process",
+    form: "jdbc:PRODUCT:PLACE?driver=JAR:JAR&options, or jdbc:derby?driver=JAR:JAR for a private one",
+    options: UrlOptions::LISTING,
 };
 
 impl Settings {
@@ -140,24 +147,23 @@ impl Settings {
             url.pairs.iter().cloned().partition(|(name, _)| name.starts_with(PROPERTY));
         let only_ours = Url { pairs: ours, ..url.clone() };
         let given = only_ours.option_args(LISTING)?;
-        let text = |value: &str| Some(value.to_owned()).filter(|value| !value.is_empty());
-        let driver = given.parsed("driver", text)?.ok_or(Error::NotHonoured {
+        let UrlOptions { driver, class, durability, isolation, user } = UrlOptions::read(&given)?;
+        let SessionOptions { live } = SessionOptions::read(&given)?;
+        let jars = driver.ok_or(Error::NotHonoured {
             target: LISTING.name,
             what: "a URL without driver=JAR:JAR: name the jar files of the driver, which this program \
                    does not fetch"
                 .to_owned(),
         })?;
-        let jars = driver.split(':').map(|jar| path::absolute(Path::new(jar)));
         let properties =
             properties.into_iter().map(|(name, value)| (name[PROPERTY.len()..].to_owned(), value));
         Ok(Settings {
-            jars: jars.collect::<Result<_, _>>()?,
-            class: given.parsed("class", text)?,
-            durability: given.word("durability", &Durability::ALL, Durability::word)?,
-            isolation: given.word("isolation", &Level::ALL, Level::word)?,
-            live: given
-                .word("live", &[true, false], |live| if live { "yes" } else { "no" })?
-                .unwrap_or(false),
+            jars: jars.iter().map(|jar| path::absolute(jar)).collect::<Result<_, _>>()?,
+            class,
+            durability,
+            isolation,
+            user,
+            live,
             connect_timeout: connect_timeout(&given)?,
             properties: properties.collect(),
         })
@@ -177,14 +183,14 @@ mod tests {
     #[test]
     fn options_are_parsed_and_the_drivers_own_are_passed_on() {
         let url = "jdbc:x:y?driver=/a.jar:/b.jar&class=c.D&durability=data&isolation=serializable\
-                   &property.ssl=true";
+                   &user=ann&property.ssl=true";
         let settings = parse(url).unwrap();
         assert_eq!(settings.jars.len(), 2);
         assert_eq!(settings.class.as_deref(), Some("c.D"));
         assert_eq!(settings.durability, Some(Durability::Data));
         assert_eq!(settings.isolation, Some(Level::Serializable));
         assert_eq!(settings.properties, [("ssl".to_owned(), "true".to_owned())]);
-        assert!(!settings.live);
+        assert_eq!((settings.user.as_deref(), settings.live), (Some("ann"), false));
     }
 
     #[test]
@@ -192,6 +198,7 @@ mod tests {
         for (url, words) in [
             ("jdbc:derby:x", "driver=JAR:JAR"),
             ("jdbc:derby:x?driver=", "option driver of target jdbc"),
+            ("jdbc:derby:x?driver=a&class=", "takes the name of a Java class"),
             ("jdbc:derby:x?driver=a&speed=1", "no option \"speed\""),
             ("jdbc:derby:x?driver=a&durability=much", "takes none, os, data or full"),
         ] {
