@@ -105,7 +105,7 @@ options! {
         PASSWORD_FILE,
         CONNECT_TIMEOUT,
         SessionOptions::LISTING[0],
-        // No field of a table: one entry stands for any number of names.
+        // No field of a table: one entry covers any number of names.
         OptionListing {
             name: "property.NAME",
             takes: "any value",
