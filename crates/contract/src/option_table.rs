@@ -31,7 +31,8 @@
 //! what it takes (`file: String as "files with commas" = "none"`). A name in parentheses behind a field is
 //! the option's, where the field has another. A default in brackets is said in words only, and the field is
 //! none where the option is not given (`cache_kib: u64 = ["the store's own"] in 1..=1_000_000`).
-//! `struct Options and [SOCKET, TLS]` lists options that others read.
+//! `struct Options and [SOCKET, TLS]` lists options that others read, behind the struct's own; `..[SOCKET];`
+//! before a field lists them there.
 
 /// How values of a type are typed by a user and written into records.
 pub trait OptionForm<T> {
@@ -114,6 +115,7 @@ macro_rules! options {
         $(#[$attribute:meta])*
         $visible:vis struct $Options:ident $(and [$($further:expr),* $(,)?])? {
             $(
+                $(..[$($before:expr),* $(,)?];)?
                 $seen:vis $field:ident $(($name:literal))?: $kind:ty $(as $form:tt)?
                     = $default:tt $(in $low:literal..=$high:literal)?, $meaning:literal;
             )*
@@ -127,7 +129,7 @@ macro_rules! options {
         impl $Options {
             /// The options for a listing.
             $visible const LISTING: &'static [$crate::OptionListing] = &[
-                $($crate::OptionListing {
+                $($($($before,)*)? $crate::OptionListing {
                     name: $crate::options!(@name $field $($name)?),
                     takes: $crate::options!(@takes [$kind] [$($form)?] [$($low $high)?]),
                     default: $crate::options!(@default $default),

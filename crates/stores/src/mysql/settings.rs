@@ -12,42 +12,25 @@ use crate::url::{Listing, Url};
 use crate::wire::TlsMode;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
-use syncline_contract::{Durability, Isolation, OptionListing};
+use syncline_contract::{Durability, Isolation, YesOrNo, options, words};
 
-/// The isolation level, as the option names it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum IsolationLevel {
-    /// Each statement reads what was committed before it.
-    ReadCommitted,
-    /// `InnoDB`'s default: plain reads use one snapshot, taken by the first of them; locking reads and
-    /// writes see the newest rows, so that an update may find a value that no read has returned.
-    RepeatableRead,
-    /// The same with `innodb_snapshot_isolation` (`MariaDB`): locking a row that has changed since the
-    /// snapshot fails.
-    Snapshot,
-    /// Plain reads also lock the rows that they read.
-    Serializable,
+words! {
+    /// The isolation level, as the option names it; weakest first.
+    pub enum IsolationLevel {
+        /// Each statement reads what was committed before it.
+        ReadCommitted = "read-committed",
+        /// `InnoDB`'s default: plain reads use one snapshot, taken by the first of them; locking reads and
+        /// writes see the newest rows, so that an update may find a value that no read has returned.
+        RepeatableRead = "repeatable-read",
+        /// The same with `innodb_snapshot_isolation` (`MariaDB`): locking a row that has changed since the
+        /// snapshot fails.
+        Snapshot = "snapshot",
+        /// Plain reads also lock the rows that they read.
+        Serializable = "serializable",
+    }
 }
 
 impl IsolationLevel {
-    /// All levels, weakest first.
-    pub const ALL: [IsolationLevel; 4] = [
-        IsolationLevel::ReadCommitted,
-        IsolationLevel::RepeatableRead,
-        IsolationLevel::Snapshot,
-        IsolationLevel::Serializable,
-    ];
-
-    /// The word of the option.
-    pub fn word(self) -> &'static str {
-        match self {
-            IsolationLevel::ReadCommitted => "read-committed",
-            IsolationLevel::RepeatableRead => "repeatable-read",
-            IsolationLevel::Snapshot => "snapshot",
-            IsolationLevel::Serializable => "serializable",
-        }
-    }
-
     /// The server's words in SET TRANSACTION.
     pub(super) fn level(self) -> &'static str {
         match self {
@@ -96,76 +79,43 @@ const FORM: AddressForm = AddressForm {
     socket_file: |_port| "mysqld.sock".to_owned(),
 };
 
-const OPTIONS: &[OptionListing] = &[
-    OptionListing {
-        name: "durability",
-        takes: "none, os, data or full",
-        default: "data",
-        meaning: "compared with innodb_flush_log_at_trx_commit (0, 2, 1), sync_binlog and how InnoDB syncs",
-    },
-    OptionListing {
-        name: "isolation",
-        takes: "read-committed, repeatable-read, snapshot or serializable",
-        default: "repeatable-read",
-        meaning: "set for each session and read back; snapshot is for MariaDB only",
-    },
-    server::SOCKET,
-    server::PASSWORD_FILE,
-    OptionListing {
-        name: "defaults-file",
-        takes: "the path of an option file, such as ~/.my.cnf written out",
-        default: "none is read",
-        meaning: "host, port, socket, user, password and database from its [client] section, where the URL \
-                  omits them",
-    },
-    OptionListing {
-        name: "tls",
-        takes: "disable, prefer, require, verify-ca or verify-full",
-        default: "prefer",
-        meaning: "whether TCP is encrypted, and how the certificate is verified",
-    },
-    OptionListing {
-        name: "tls_roots",
-        takes: "the path of a PEM file",
-        default: "the system's",
-        meaning: "the root certificates that are trusted",
-    },
-    OptionListing {
-        name: "server_key",
-        takes: "ask, or the path of a PEM file",
-        default: "none: such a log-in is refused",
-        meaning: "the RSA key with which caching_sha2_password encrypts the password on a connection without \
-                  TLS; ask trusts any key that the server sends",
-    },
-    OptionListing {
-        name: "cleartext",
-        takes: "yes or no",
-        default: "no",
-        meaning: "sends the password itself over encryption without verification (tls=prefer, require), \
-                  if the server requests it; over verified TLS or a Unix socket it is sent in any case",
-    },
-    server::SCHEMA,
-    OptionListing {
-        name: "lock_wait_s",
-        takes: "a whole number from 1 to 3600",
-        default: "the server's innodb_lock_wait_timeout, 50",
-        meaning: "longest wait for a row's lock, after which a conflict is counted",
-    },
-    OptionListing {
-        name: "live",
-        takes: "yes or no",
-        default: "no",
-        meaning: "allow other active sessions",
-    },
-    server::CONNECT_TIMEOUT,
-];
+options! {
+    /// The options of a `mysql:` or `mariadb:` URL.
+    #[derive(Debug)]
+    struct UrlOptions and [server::CONNECT_TIMEOUT] {
+        durability: Durability = "data",
+            "compared with innodb_flush_log_at_trx_commit (0, 2, 1), sync_binlog and how InnoDB syncs";
+        isolation: IsolationLevel = "repeatable-read",
+            "set for each session and read back; snapshot is for MariaDB only";
+        ..[server::SOCKET, server::PASSWORD_FILE];
+        defaults_file ("defaults-file"): String as "the path of an option file, such as ~/.my.cnf written out"
+            = ["none is read"],
+            "host, port, socket, user, password and database from its [client] section, where the URL \
+             omits them";
+        tls: TlsMode = "prefer",
+            "whether TCP is encrypted, and how the certificate is verified";
+        tls_roots: String as "the path of a PEM file" = ["the system's"],
+            "the root certificates that are trusted";
+        server_key: String as "ask, or the path of a PEM file" = ["none: such a log-in is refused"],
+            "the RSA key with which caching_sha2_password encrypts the password on a connection without \
+             TLS; ask trusts any key that the server sends";
+        cleartext: bool as YesOrNo = "no",
+            "sends the password itself over encryption without verification (tls=prefer, require), \
+             if the server requests it; over verified TLS or a Unix socket it is sent in any case";
+        ..[server::SCHEMA];
+        lock_wait_s: u32 = ["the server's innodb_lock_wait_timeout, 50"] in 1..=3_600,
+            "longest wait for a row's lock, after which a conflict is counted";
+        live: bool as YesOrNo = "no",
+            "allow other active sessions";
+    }
+}
 
 /// The entry of `mysql:` in `syncline list targets`.
 pub(crate) const LISTING: &Listing = &Listing {
     name: "mysql",
     what: "MySQL with InnoDB, a server",
     form: FORM.form,
-    options: OPTIONS,
+    options: UrlOptions::LISTING,
 };
 
 /// The entry of `mariadb:` in `syncline list targets`.
@@ -173,48 +123,40 @@ pub(crate) const MARIADB_LISTING: &Listing = &Listing {
     name: "mariadb",
     what: "MariaDB with InnoDB, a server",
     form: "mariadb://user:password@host:port?options, or mariadb://user@?socket=PATH",
-    options: OPTIONS,
+    options: UrlOptions::LISTING,
 };
 
 impl Settings {
     /// Parses a URL.
     pub(super) fn parse(url: &Url, listing: &'static Listing) -> Result<Settings, Error> {
         let given = url.option_args(listing)?;
-        let text = |option: &str| url.option(option);
-        let server_key = text("server_key").map(|value| {
+        let options = UrlOptions::read(&given)?;
+        let server_key = options.server_key.as_deref().map(|value| {
             ServerKey::of_option(value).map_err(|why| Error::NotHonoured {
                 target: listing.name,
                 what: format!("server_key: {why}"),
             })
         });
-        let live = given.word("live", &[true, false], |live| if live { "yes" } else { "no" })?;
-        let cleartext =
-            given.word("cleartext", &[true, false], |yes| if yes { "yes" } else { "no" })?;
-        let wait = given.number("lock_wait_s", 1..=3_600)?;
         let mut address = Address::of(url, &FORM)?;
-        if let Some(file) = text("defaults-file") {
+        if let Some(file) = &options.defaults_file {
             let place = url.raw_path.as_deref().unwrap_or_default();
             let authority = place.trim_start_matches('/').split('/').next().unwrap_or_default();
             let host = authority.rsplit('@').next().unwrap_or_default();
-            let named = !host.is_empty() || text("socket").is_some();
+            let named = !host.is_empty() || given.has(server::SOCKET.name);
             defaults::fill(&mut address, Path::new(file), named, listing.name)?;
         }
         Ok(Settings {
             address,
             connect_timeout: server::connect_timeout(&given)?,
-            durability: given
-                .word("durability", &Durability::ALL, Durability::word)?
-                .unwrap_or(Durability::Data),
-            isolation_level: given
-                .word("isolation", &IsolationLevel::ALL, IsolationLevel::word)?
-                .unwrap_or(IsolationLevel::RepeatableRead),
-            tls: given.word("tls", &TlsMode::ALL, TlsMode::word)?.unwrap_or(TlsMode::Prefer),
-            tls_roots: text("tls_roots").map(PathBuf::from),
+            durability: options.durability,
+            isolation_level: options.isolation,
+            tls: options.tls,
+            tls_roots: options.tls_roots.map(PathBuf::from),
             server_key: server_key.transpose()?,
-            cleartext: cleartext.unwrap_or(false),
-            schema: text("schema").map(SchemaName::chosen).transpose()?,
-            lock_wait_s: wait.map(|seconds| seconds as u32),
-            live: live.unwrap_or(false),
+            cleartext: options.cleartext,
+            schema: url.option(server::SCHEMA.name).map(SchemaName::chosen).transpose()?,
+            lock_wait_s: options.lock_wait_s,
+            live: options.live,
         })
     }
 }

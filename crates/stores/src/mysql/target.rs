@@ -11,10 +11,10 @@ use super::server::Server;
 use super::session::MysqlSession;
 use super::settings::{LISTING, MARIADB_LISTING, Settings};
 use crate::error::Error;
-use crate::server::{Host, Password, SchemaName};
+use crate::server::{Password, SchemaName};
 use crate::sql::{MYSQL, Sql};
 use crate::url::{Listing, Url};
-use crate::wire::{Cleanup, Endpoint, Poller, Tls};
+use crate::wire::{Cleanup, Poller, Tls};
 use parking_lot::{Mutex, MutexGuard};
 use syncline_contract::{
     Capabilities, ClientModel, Counter, DryRunPlan, LogLocation, Plan, PlannedOperation,
@@ -69,10 +69,7 @@ impl Mysql {
         // As the products' own clients choose it.
         let user = address.user.clone().or_else(|| std::env::var("USER").ok());
         Ok(ConnectionSpec {
-            endpoint: match &address.host {
-                Host::Tcp(host, port) => Endpoint::Tcp { host: host.clone(), port: *port },
-                Host::Socket(path) => Endpoint::Unix(path.clone()),
-            },
+            endpoint: address.host.endpoint(),
             user: user.unwrap_or_else(|| "root".to_owned()),
             password: address.password.clone().unwrap_or_else(|| Password::new("")),
             server_key: self.settings.server_key.clone(),

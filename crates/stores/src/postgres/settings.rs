@@ -6,129 +6,114 @@ use crate::url::{Listing, Url};
 use crate::wire::TlsMode;
 use std::path::PathBuf;
 use std::time::Duration;
-use syncline_contract::{Action, Durability, Isolation, OptionListing, Plan};
+use syncline_contract::{
+    Action, Durability, Isolation, OptionListing, Plan, YesOrNo, options, words,
+};
+
+// The table of libpq's parameters reads these five; they are only listed here.
+const PASSWORD: OptionListing = OptionListing {
+    name: "password",
+    takes: "a text",
+    default: "none",
+    meaning: "the password, if it is not given before the host",
+};
+
+const HOST: OptionListing = OptionListing {
+    name: "host",
+    takes: "a name, an address, or the directory of a Unix socket",
+    default: "the one before the options",
+    meaning: "as in libpq, instead of the one before the options",
+};
+
+const PORT: OptionListing = OptionListing {
+    name: "port",
+    takes: "a number up to 65535",
+    default: "the one before the options",
+    meaning: "as in libpq, instead of the one before the options",
+};
+
+const USER: OptionListing = OptionListing {
+    name: "user",
+    takes: "a name",
+    default: "the one before the host",
+    meaning: "as in libpq, instead of the one before the host",
+};
+
+const DBNAME: OptionListing = OptionListing {
+    name: "dbname",
+    takes: "a name",
+    default: "the one before the options",
+    meaning: "as in libpq, instead of the one before the options",
+};
+
+options! {
+    /// The options of a `postgres:` URL.
+    #[derive(Debug)]
+    struct UrlOptions {
+        durability: Durability as "full, data, os or none" = "data",
+            "full: as data, on a server that syncs its log by fsync or open_sync; data: a commit waits \
+             for the sync of the log; os: the log is written and not synced, on a \
+             server with fsync=off; none: synchronous_commit=off, so a crash of the server may lose \
+             the last moments";
+        isolation: IsolationWord = ["the server's own"],
+            "isolation of transactions; repeatable_read is a snapshot";
+        ..[SOCKET, PASSWORD_FILE, SCHEMA, CONNECT_TIMEOUT, PASSWORD];
+        tls: TlsMode = "prefer",
+            "whether the connection is encrypted, and whether the server's certificate is verified against \
+             trusted roots (verify-ca) and to the host's name (verify-full); libpq's sslmode= is \
+             the same";
+        root: String as "the path of a PEM file" = ["the system's own"],
+            "the roots that certificates are verified against; libpq's sslrootcert= is the same";
+        options: String as "a text, such as -c%20search_path=app" = ["none"],
+            "sent in the start-up packet of every session, as libpq does with PGOPTIONS";
+        channel_binding: ChannelBinding = ["bound where the server can"],
+            "refuses a log-in that is not bound to the TLS channel";
+        passfile: String as "the path of a file" = ["PGPASSFILE, or ~/.pgpass"],
+            "passwords by host, port, database and user; a file that other users may read is ignored";
+        ..[HOST];
+        hostaddr: String as "an address" = ["none"],
+            "where to connect; certificates are verified against the host's name";
+        ..[PORT, USER, DBNAME];
+        cleartext: bool as YesOrNo = "no",
+            "sends the password in clear to a server that requires it and is on this machine or \
+             behind encryption without verification; to one whose certificate was verified it \
+             is sent in any case";
+        lock_timeout_ms: u64 = ["the server's own"] in 0..=3_600_000,
+            "a statement that waits longer for a lock gives up, and its transaction conflicts";
+        deadlock_timeout_ms: u64 = ["the server's own"] in 1..=3_600_000,
+            "wait for a lock after which a statement checks for a deadlock; only a superuser \
+             may set it";
+        live: bool as YesOrNo = "no",
+            "allow other active sessions";
+    }
+}
+
+words! {
+    /// The supported isolation levels, as the option names them.
+    enum IsolationWord {
+        /// The default of the server as it is delivered.
+        ReadCommitted = "read_committed",
+        /// A snapshot.
+        RepeatableRead = "repeatable_read",
+        /// Serializable snapshots.
+        Serializable = "serializable",
+    }
+}
+
+words! {
+    /// Whether a log-in must be bound to the TLS channel.
+    enum ChannelBinding {
+        /// It must.
+        Require = "require",
+    }
+}
 
 /// The entry in listings.
 pub const LISTING: &Listing = &Listing {
     name: "postgres",
     what: "PostgreSQL, CockroachDB or YugabyteDB, on this machine or another, through its own sessions",
     form: "postgres://[user[:password]@]host[:port][/database][?options], or postgres:///database?socket=PATH",
-    options: &[
-        OptionListing {
-            name: "durability",
-            takes: "full, data, os or none",
-            default: "data",
-            meaning: "full: as data, on a server that syncs its log by fsync or open_sync; data: a commit waits \
-                      for the sync of the log; os: the log is written and not synced, on a \
-                      server with fsync=off; none: synchronous_commit=off, so a crash of the server may lose \
-                      the last moments",
-        },
-        OptionListing {
-            name: "isolation",
-            takes: "read_committed, repeatable_read or serializable",
-            default: "the server's own",
-            meaning: "isolation of transactions; repeatable_read is a snapshot",
-        },
-        SOCKET,
-        PASSWORD_FILE,
-        SCHEMA,
-        CONNECT_TIMEOUT,
-        OptionListing {
-            name: "password",
-            takes: "a text",
-            default: "none",
-            meaning: "the password, if it is not given before the host",
-        },
-        OptionListing {
-            name: "tls",
-            takes: "disable, prefer, require, verify-ca or verify-full",
-            default: "prefer",
-            meaning: "whether the connection is encrypted, and whether the server's certificate is verified against \
-                      trusted roots (verify-ca) and to the host's name (verify-full); libpq's sslmode= is \
-                      the same",
-        },
-        OptionListing {
-            name: "root",
-            takes: "the path of a PEM file",
-            default: "the system's own",
-            meaning: "the roots that certificates are verified against; libpq's sslrootcert= is the same",
-        },
-        OptionListing {
-            name: "options",
-            takes: "a text, such as -c%20search_path=app",
-            default: "none",
-            meaning: "sent in the start-up packet of every session, as libpq does with PGOPTIONS",
-        },
-        OptionListing {
-            name: "channel_binding",
-            takes: "require",
-            default: "bound where the server can",
-            meaning: "refuses a log-in that is not bound to the TLS channel",
-        },
-        OptionListing {
-            name: "passfile",
-            takes: "the path of a file",
-            default: "PGPASSFILE, or ~/.pgpass",
-            meaning: "passwords by host, port, database and user; a file that other users may read is ignored",
-        },
-        OptionListing {
-            name: "host",
-            takes: "a name, an address, or the directory of a Unix socket",
-            default: "the one before the options",
-            meaning: "as in libpq, instead of the one before the options",
-        },
-        OptionListing {
-            name: "hostaddr",
-            takes: "an address",
-            default: "none",
-            meaning: "where to connect; certificates are verified against the host's name",
-        },
-        OptionListing {
-            name: "port",
-            takes: "a number up to 65535",
-            default: "the one before the options",
-            meaning: "as in libpq, instead of the one before the options",
-        },
-        OptionListing {
-            name: "user",
-            takes: "a name",
-            default: "the one before the host",
-            meaning: "as in libpq, instead of the one before the host",
-        },
-        OptionListing {
-            name: "dbname",
-            takes: "a name",
-            default: "the one before the options",
-            meaning: "as in libpq, instead of the one before the options",
-        },
-        OptionListing {
-            name: "cleartext",
-            takes: "yes or no",
-            default: "no",
-            meaning: "sends the password in clear to a server that requires it and is on this machine or \
-                      behind encryption without verification; to one whose certificate was verified it \
-                      is sent in any case",
-        },
-        OptionListing {
-            name: "lock_timeout_ms",
-            takes: "a whole number from 0 to 3600000",
-            default: "the server's own",
-            meaning: "a statement that waits longer for a lock gives up, and its transaction conflicts",
-        },
-        OptionListing {
-            name: "deadlock_timeout_ms",
-            takes: "a whole number from 1 to 3600000",
-            default: "the server's own",
-            meaning: "wait for a lock after which a statement checks for a deadlock; only a superuser \
-                      may set it",
-        },
-        OptionListing {
-            name: "live",
-            takes: "yes or no",
-            default: "no",
-            meaning: "allow other active sessions",
-        },
-    ],
+    options: UrlOptions::LISTING,
 };
 
 /// Which tables a session's statements refer to.
@@ -180,11 +165,18 @@ pub(super) struct Settings {
 }
 
 /// The supported isolation levels, with their words in URLs and in SQL.
-const ISOLATIONS: [(Isolation, &str, &str); 3] = [
-    (Isolation::ReadCommitted, "read_committed", "read committed"),
-    (Isolation::Snapshot, "repeatable_read", "repeatable read"),
-    (Isolation::Serializable, "serializable", "serializable"),
+const ISOLATIONS: [(Isolation, IsolationWord, &str); 3] = [
+    (Isolation::ReadCommitted, IsolationWord::ReadCommitted, "read committed"),
+    (Isolation::Snapshot, IsolationWord::RepeatableRead, "repeatable read"),
+    (Isolation::Serializable, IsolationWord::Serializable, "serializable"),
 ];
+
+impl IsolationWord {
+    fn isolation(self) -> Option<Isolation> {
+        let found = ISOLATIONS.iter().find(|(_, word, _)| *word == self);
+        found.map(|(isolation, _, _)| *isolation)
+    }
+}
 
 /// An isolation level in the server's words; snapshot is called repeatable read there.
 pub(super) fn isolation_words(isolation: Isolation) -> Option<&'static str> {
@@ -201,25 +193,22 @@ pub(super) fn isolation_of(words: &str) -> Option<Isolation> {
 impl Settings {
     pub(super) fn parse(url: &Url) -> Result<Settings, Error> {
         let given = url.option_args(LISTING)?;
-        let yes = |option| given.word(option, &[true, false], |yes| if yes { "yes" } else { "no" });
-        let durability = given.word("durability", &Durability::ALL, Durability::word)?;
-        let durability = durability.unwrap_or(Durability::Data);
-        let isolation = given.word("isolation", &ISOLATIONS, |(_, word, _)| word)?;
-        let schema = given.parsed("schema", |name| Some(name.to_owned()))?;
+        let options = UrlOptions::read(&given)?;
+        let schema = url.option(SCHEMA.name);
         Ok(Settings {
-            durability,
-            isolation: isolation.map(|(isolation, _, _)| isolation),
-            tls: given.word("tls", &TlsMode::ALL, TlsMode::word)?.unwrap_or(TlsMode::Prefer),
-            roots: given.parsed("root", |path| Some(PathBuf::from(path)))?,
-            cleartext: yes("cleartext")?.unwrap_or(false),
-            options: given.parsed("options", |text| Some(text.to_owned()))?,
-            binds_channel: given.word("channel_binding", &[()], |()| "require")?.is_some(),
-            passfile: given.parsed("passfile", |path| Some(PathBuf::from(path)))?,
-            hostaddr: given.parsed("hostaddr", |text| Some(text.to_owned()))?,
-            lock_timeout_ms: given.number("lock_timeout_ms", 0..=3_600_000)?,
-            deadlock_timeout_ms: given.number("deadlock_timeout_ms", 1..=3_600_000)?,
-            live: yes("live")?.unwrap_or(false),
-            schema: schema.map(|name| SchemaName::chosen(&name)).transpose()?,
+            durability: options.durability,
+            isolation: options.isolation.and_then(IsolationWord::isolation),
+            tls: options.tls,
+            roots: options.root.map(PathBuf::from),
+            cleartext: options.cleartext,
+            options: options.options,
+            binds_channel: options.channel_binding.is_some(),
+            passfile: options.passfile.map(PathBuf::from),
+            hostaddr: options.hostaddr,
+            lock_timeout_ms: options.lock_timeout_ms,
+            deadlock_timeout_ms: options.deadlock_timeout_ms,
+            live: options.live,
+            schema: schema.map(SchemaName::chosen).transpose()?,
             connect_timeout: connect_timeout(&given)?,
         })
     }

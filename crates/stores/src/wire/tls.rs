@@ -26,40 +26,20 @@ use syncline_contract::{Failure, FailureKind, TargetResult, read_named};
 /// The maximum size of a file of root certificates, in bytes: a system's has a quarter of a megabyte.
 const PEM_MAX: u64 = 16 << 20;
 
-/// How connections are encrypted; the module has a table.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum TlsMode {
-    /// Never.
-    Disable,
-    /// If the server supports it.
-    Prefer,
-    /// Always.
-    Require,
-    /// Always, with a certificate that a trusted root has signed.
-    VerifyCa,
-    /// As `VerifyCa`, and the certificate is valid for the host's name.
-    VerifyFull,
-}
-
-impl TlsMode {
-    /// Every mode, weakest first.
-    pub const ALL: [TlsMode; 5] = [
-        TlsMode::Disable,
-        TlsMode::Prefer,
-        TlsMode::Require,
-        TlsMode::VerifyCa,
-        TlsMode::VerifyFull,
-    ];
-
-    /// The word in URLs.
-    pub fn word(self) -> &'static str {
-        match self {
-            TlsMode::Disable => "disable",
-            TlsMode::Prefer => "prefer",
-            TlsMode::Require => "require",
-            TlsMode::VerifyCa => "verify-ca",
-            TlsMode::VerifyFull => "verify-full",
-        }
+syncline_contract::words! {
+    /// How connections are encrypted; the module has a table.
+    #[derive(PartialOrd, Ord)]
+    pub enum TlsMode {
+        /// Never.
+        Disable = "disable",
+        /// If the server supports it.
+        Prefer = "prefer",
+        /// Always.
+        Require = "require",
+        /// Always, with a certificate that a trusted root has signed.
+        VerifyCa = "verify-ca",
+        /// As `VerifyCa`, and the certificate is valid for the host's name.
+        VerifyFull = "verify-full",
     }
 }
 
