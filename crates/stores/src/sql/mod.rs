@@ -1,4 +1,4 @@
-//! Generates the SQL text of a plan forevery SQL store: tables, and one statement for each operation.
+//! Generates the SQL text of a plan for every SQL store: tables, and one statement for each operation.
 //!
 //! | file | what it holds |
 //! |---|---|

@@ -7,7 +7,7 @@
 //! Invariants:
 //! 1. `connection` is reference-counted and not moved, so what the statements borrow keeps its address.
 //! 2. `statements` is declared before `connection` and therefore dropped before it.
-//! 3. A statement is accessible only within a closure that is valid forevery lifetime, so that no
+//! 3. A statement is accessible only within a closure that is valid for every lifetime, so that no
 //!    caller can keep it, or anything borrowed from it, any longer.
 
 #![allow(unsafe_code, reason = "statements and their connection live in one value")]

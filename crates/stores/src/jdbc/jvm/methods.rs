@@ -1,6 +1,6 @@
 //! The table of methods, each looked up once for the whole process.
 //!
-//! The ids of an interface's methods are valid forevery class that implements it, so that one table
+//! The ids of an interface's methods are valid for every class that implements it, so that one table
 //! serves the drivers of all products.
 
 use super::call::{Java, Shared, Thrown};
