@@ -11,8 +11,8 @@
 //! | `session_name.rs` | the name of a session, which shows whether its program is still running |
 //! | `server_location.rs` | whether a server is on this machine, its process and its log directory |
 //!
-//! 1. No password is ever printed: it is a [`Password`], and a URL is shown through [`shown`].
-//! 2. Only objects with a name of our form *and* our mark are dropped on a server.
+//! 1. No password is ever printed: it is a [`Password`], and a URL is printed through [`redacted_url`].
+//! 2. Only objects with a name of Syncline's form *and* its mark are dropped on a server.
 
 mod address;
 mod encryption;
