@@ -24,7 +24,7 @@ pub(crate) const READ_BYTES: usize = 4096;
 
 /// The figures of random reads.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct ReadMeasured {
+pub(crate) struct ReadFigures {
     /// Completed reads a second.
     pub(crate) rate_per_s: f64,
     /// The latency of one read.
@@ -33,14 +33,14 @@ pub(crate) struct ReadMeasured {
 
 /// The figures of a sequential transfer.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct SequentialMeasured {
+pub(crate) struct SequentialTransfer {
     /// Bytes transferred.
     pub(crate) bytes: u64,
     /// The time it took.
     pub(crate) elapsed_ns: Nanos,
 }
 
-impl SequentialMeasured {
+impl SequentialTransfer {
     /// Bytes per second.
     pub(crate) fn bytes_per_s(self) -> f64 {
         rate(self.bytes, self.elapsed_ns)
@@ -52,7 +52,7 @@ pub(crate) fn sequential_write(
     files: &mut Files,
     span_ns: Nanos,
     stop: &AtomicBool,
-) -> Result<Option<SequentialMeasured>> {
+) -> Result<Option<SequentialTransfer>> {
     let scratch = Scratch::create(files.directory())?;
     let file = scratch.open_direct()?;
     let end = files.sizes().transfer;
@@ -67,7 +67,7 @@ pub(crate) fn sequential_write(
         return Ok(None);
     }
     files.transferred = Some((scratch, bytes));
-    Ok(Some(SequentialMeasured { bytes, elapsed_ns }))
+    Ok(Some(SequentialTransfer { bytes, elapsed_ns }))
 }
 
 /// Reads the written file from its start repeatedly; `None` if stopped.
@@ -75,7 +75,7 @@ pub(crate) fn sequential_read(
     (scratch, end): (&Scratch, u64),
     span_ns: Nanos,
     stop: &AtomicBool,
-) -> Result<Option<SequentialMeasured>> {
+) -> Result<Option<SequentialTransfer>> {
     let file = scratch.open_direct()?;
     let mut tally = Totals::new(Span::fixed(span_ns, span_ns));
     while !tally.is_complete() {
@@ -87,7 +87,7 @@ pub(crate) fn sequential_read(
         }
     }
     let bytes = tally.operations * TRANSFER_BYTES as u64;
-    Ok(Some(SequentialMeasured { bytes, elapsed_ns: tally.elapsed_ns }))
+    Ok(Some(SequentialTransfer { bytes, elapsed_ns: tally.elapsed_ns }))
 }
 
 /// Reads random blocks with that many readers; `None` if stopped.
@@ -96,7 +96,7 @@ pub(crate) fn random_reads(
     depth: usize,
     span_ns: Nanos,
     stop: &AtomicBool,
-) -> Result<Option<ReadMeasured>> {
+) -> Result<Option<ReadFigures>> {
     let file = scratch.open_direct()?;
     let blocks = file_bytes / READ_BYTES as u64;
     let reader = |index| {
@@ -106,7 +106,7 @@ pub(crate) fn random_reads(
     let mut tally = Totals::new(Span::fixed(span_ns, span_ns));
     tally.work((0..depth).map(reader).collect(), stop)?;
     let latency = latency(&tally.histogram).filter(|_| tally.is_complete());
-    Ok(latency.map(|latency| ReadMeasured {
+    Ok(latency.map(|latency| ReadFigures {
         rate_per_s: rate(tally.operations, tally.elapsed_ns),
         latency,
     }))

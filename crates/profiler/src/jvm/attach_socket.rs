@@ -225,7 +225,7 @@ fn one_line(text: &str) -> String {
 
 /// The directory for temporary files of a process, which may run in a container of its own.
 fn temporary_directory(pid: u32) -> PathBuf {
-    PathBuf::from(format!("/proc/{pid}/root/tmp"))
+    PathBuf::from(format!("/proc/{pid}")).join("root").join("tmp")
 }
 
 #[cfg(test)]
