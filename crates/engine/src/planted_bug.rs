@@ -57,6 +57,8 @@ pub(crate) enum PlantedBug {
     RootsInOneBlock,
     /// A failed sync of the data file counts as successful.
     SwallowDataSyncError,
+    /// The first checkpoint of a file of format 2 keeps map pages in that format.
+    KeepOldMapPages,
     /// Opening trusts the root that it reads and does not rewrite it.
     SkipRestatement,
     /// A commit takes its number before it has locked its rows.

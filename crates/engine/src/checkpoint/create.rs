@@ -7,7 +7,7 @@ use crate::checkpoint::data_file::{DataFile, open_io, open_options};
 use crate::checkpoint::file_growth::FileGrowth;
 use crate::checkpoint::options::{FileOptions, check_page_bytes};
 use crate::checkpoint::page_map::PageMap;
-use crate::checkpoint::root::{Directory, Features, Root, SLOTS_FROM_BYTES, slot_bytes};
+use crate::checkpoint::root::{Directory, FORMAT, Features, Root, SLOTS_FROM_BYTES, slot_bytes};
 use crate::checkpoint::slot_allocator::SlotAllocator;
 use crate::error::{Error, Result};
 use crate::ids::{Csn, DatabaseId, PageId};
@@ -72,6 +72,7 @@ pub(super) fn making_path(path: &Path) -> PathBuf {
 
 fn first_root(database: DatabaseId, page_bytes: u32, file_slots: u64) -> Root {
     Root {
+        format: FORMAT,
         features: Features::default(),
         database,
         number: 1,

@@ -11,7 +11,7 @@
 //! written, and its next step tries again. An unsuccessful growth is undone.
 
 use crate::checkpoint::data_file::DataFile;
-use crate::checkpoint::page_map;
+use crate::checkpoint::page_map::{self, FILE_BYTES_MAX};
 use crate::checkpoint::root::Directory;
 use crate::error::{Error, Result};
 use crate::ids::PageId;
@@ -136,6 +136,10 @@ impl FileGrowth {
             return Ok(Some(0));
         }
         let to = (goal * slot).min(from + PIECE_BYTES.next_multiple_of(slot));
+        if to > FILE_BYTES_MAX {
+            // As on a disk that ends there.
+            return self.full(file, from, goal * slot - from);
+        }
         match file.io.preallocate(to) {
             Ok(()) => {
                 self.unsynced = Some(to / slot);

@@ -43,6 +43,7 @@ fn check_root(block: &[u8]) {
 /// Roots as checkpoints write them.
 pub(crate) fn root_seeds() -> Vec<Vec<u8>> {
     let root = |number: u64, page_bytes: u32| Root {
+        format: FORMAT,
         features: Features::default(),
         database: DatabaseId([9; 16]),
         number,
@@ -70,7 +71,7 @@ pub fn map(data: &[u8]) {
     let mut input = Input(data);
     let index = u64::from(input.byte());
     let any = named(0);
-    if let Ok(entries) = page_map::read(&page, index, any) {
+    if let Ok(entries) = page_map::read(&page, FORMAT, index, any) {
         assert!(entries.count() as u64 <= page_map::entries_in(MAP_PAGE_BYTES as u64));
     }
     let index = u64::from_le_bytes(*page.first_chunk().expect("a page is longer"));
@@ -78,33 +79,33 @@ pub fn map(data: &[u8]) {
     let crc = crc32c::crc32c(&page);
     page[16..20].copy_from_slice(&crc.to_le_bytes());
     let entry = named(crc);
-    let entries: Vec<Entry> = match page_map::read(&page, index, entry) {
+    let entries: Vec<Entry> = match page_map::read(&page, FORMAT, index, entry) {
         Ok(entries) => entries.collect(),
         Err(what) => panic!("a valid map page is refused: {what}"),
     };
     let mut again = vec![0; MAP_PAGE_BYTES];
     let number = u64::from_le_bytes(*page[8..].first_chunk().expect("a page is longer"));
     let written = page_map::write(&mut again, index, number, entries.iter().copied());
-    let reread: Vec<Entry> = match page_map::read(&again, index, named(written)) {
+    let reread: Vec<Entry> = match page_map::read(&again, FORMAT, index, named(written)) {
         Ok(reread) => reread.collect(),
         Err(what) => panic!("a written map page is refused: {what}"),
     };
     assert_eq!(reread, entries, "read, written, read");
     assert!(
-        page_map::read(&page, index.wrapping_add(1), entry).is_err(),
+        page_map::read(&page, FORMAT, index.wrapping_add(1), entry).is_err(),
         "its index is another one"
     );
     let flipped = with_a_bit_flipped(&page, MAP_PAGE_BYTES);
-    assert!(page_map::read(&flipped, index, entry).is_err(), "a flipped bit is detected");
+    assert!(page_map::read(&flipped, FORMAT, index, entry).is_err(), "a flipped bit is detected");
     assert!(
-        page_map::read(&page, index, named(crc ^ 1)).is_err(),
+        page_map::read(&page, FORMAT, index, named(crc ^ 1)).is_err(),
         "the entry names another version"
     );
 }
 
 /// The entry of a map page with this checksum.
 fn named(crc: u32) -> Entry {
-    Entry { offset: 2_560, bytes: MAP_PAGE_BYTES as u32, crc }
+    Entry { offset: 2_560, bytes: MAP_PAGE_BYTES as u32, crc, tree: TreeId(0) }
 }
 
 /// Map pages as checkpoints write them.
@@ -116,6 +117,7 @@ pub(crate) fn map_seeds() -> Vec<Vec<u8>> {
                 offset: number * 700,
                 bytes: 300,
                 crc: number as u32 * 77,
+                tree: TreeId(number as u32),
             });
             page_map::write(&mut page, 3, 8, entries);
             page

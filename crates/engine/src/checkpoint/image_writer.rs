@@ -7,7 +7,7 @@
 use crate::checkpoint::data_file::DataFile;
 use crate::checkpoint::page_map::Entry;
 use crate::error::Result;
-use crate::ids::SlotId;
+use crate::ids::{SlotId, TreeId};
 use std::ops::Range;
 use syncline_vfs::{AlignedBuffer, Disk};
 
@@ -21,6 +21,7 @@ pub(super) struct SealedImage {
     pub(super) index: usize,
     pub(super) bytes: usize,
     pub(super) crc: u32,
+    pub(super) tree: TreeId,
 }
 
 /// The state of writing the images of one checkpoint.
@@ -125,8 +126,12 @@ impl ImageWriter {
                 break;
             }
             self.buffer[used..used + sealed.bytes].copy_from_slice(&self.next[..sealed.bytes]);
-            let entry =
-                Entry { offset: offset + used as u64, bytes: sealed.bytes as u32, crc: sealed.crc };
+            let entry = Entry {
+                offset: offset + used as u64,
+                bytes: sealed.bytes as u32,
+                crc: sealed.crc,
+                tree: sealed.tree,
+            };
             written(sealed, entry);
             used += sealed.bytes;
         }

@@ -7,7 +7,7 @@ use crate::checkpoint::page_map::{self, Entry};
 use crate::checkpoint::root::SLOTS_FROM_BYTES;
 use crate::checkpoint::slot_allocator::SlotAllocator;
 use crate::error::{Error, Result};
-use crate::ids::{PageId, SlotId};
+use crate::ids::{PageId, SlotId, TreeId};
 use crate::planted_bug::{PlantedBug, planted};
 use syncline_vfs::{AlignedBuffer, Disk, File};
 
@@ -69,7 +69,7 @@ impl<D: Disk> DataFile<D> {
             if !entry.is_absent() {
                 let slot = entry.slot(self.slot_bytes());
                 let bytes = self.read_slots(slot, 1)?;
-                if let Err(what) = page_map::read(&bytes, index as u64, entry) {
+                if let Err(what) = page_map::read(&bytes, self.root.format, index as u64, entry) {
                     found.push(format!("map page {index} at {slot}: {what}"));
                 }
             }
@@ -141,7 +141,15 @@ impl<D: Disk> DataFile<D> {
             return Ok(());
         }
         match page::verify(image, page) {
-            Ok(crc) if entry.crc == crc => Ok(()),
+            Ok(crc) if entry.crc == crc => {
+                let tree = page::tree(image);
+                // Tree 0: an entry of format 2 that is being read for its tree.
+                if entry.tree != tree && entry.tree != TreeId(0) {
+                    let what = format!("it belongs to {tree}, but the map says {}", entry.tree);
+                    return Err(self.refuse(page, &what));
+                }
+                Ok(())
+            }
             Ok(_) => Err(self.refuse(page, "the file holds another version of the page there")),
             Err(what) => Err(self.refuse(page, what)),
         }

@@ -8,7 +8,7 @@
 //!    one: everything that a root names was stable before the root was written.
 //! 3. The root is secured before anything else is written (invariant 4 of the parent module).
 
-use crate::buffer::page::HEADER_BYTES;
+use crate::buffer::page::{self, HEADER_BYTES};
 use crate::checkpoint::damage::damaged;
 use crate::checkpoint::data_file::{DataFile, open_io, open_options};
 use crate::checkpoint::file_growth::FileGrowth;
@@ -79,7 +79,8 @@ impl<D: Disk> DataFile<D> {
         }
         let (entries, meta) = bytes.split_at(directory.map_pages as usize * ENTRY_BYTES);
         let entries = entries.chunks_exact(ENTRY_BYTES);
-        self.map.map_pages = entries.map(Entry::from_bytes).collect();
+        let format = self.root.format;
+        self.map.map_pages = entries.map(|entry| Entry::of_format(format, entry)).collect();
         self.root.meta = meta.to_vec();
         Ok(())
     }
@@ -106,12 +107,29 @@ impl<D: Disk> DataFile<D> {
             let slot = entry.slot(slot_bytes);
             self.take_named(slot, "a map page")?;
             let bytes = self.read_slots(slot, 1)?;
-            let read = page_map::read(&bytes, index as u64, entry);
+            let read = page_map::read(&bytes, self.root.format, index as u64, entry);
             let found = read.map_err(|what| damaged(&self.path, self.offset(slot), what))?;
             entries.extend(found.take(missing));
         }
         self.map.entries = entries;
-        self.take_images()
+        self.take_images()?;
+        if self.root.format < FORMAT {
+            self.label_entries()?;
+        }
+        Ok(())
+    }
+
+    /// Reads the tree of every page from its image, for a file whose map does not name it.
+    fn label_entries(&mut self) -> Result<()> {
+        let mut trees = Vec::new();
+        self.load(&mut |page, image| {
+            trees.push((page, page::tree(image)));
+            Ok(())
+        })?;
+        for (page, tree) in trees {
+            self.map.entries[page.0 as usize - 1].tree = tree;
+        }
+        Ok(())
     }
 
     /// Takes the slots of all images that the map names.

@@ -1,14 +1,19 @@
-//! The page map: where the image of each page lies.
+//! The page map: where the image of each page lies, and to which tree it belongs.
 //!
-//! An entry has 16 bytes, little endian:
+//! An entry has 16 bytes, two little-endian numbers:
 //!
-//! | offset | bytes | field |
+//! | number | bits | field |
 //! |---|---|---|
-//! | 0 | 8 | where the image begins in the file, in bytes; 0: there is no such page |
-//! | 8 | 4 | its length in bytes |
-//! | 12 | 4 | its checksum, the same that the image carries |
+//! | 0 | 0 to 42 | where the image begins in the file, in bytes; 0: there is no such page |
+//! | 0 | 43 to 63 | its length in bytes |
+//! | 1 | 0 to 31 | its checksum, the same that the image carries |
+//! | 1 | 32 to 63 | the number of the tree that the page belongs to; 0 for a map page |
 //!
-//! In the directory, the same kind of entry names a map page; a map page without any page is left out.
+//! So the pages of a tree are known without reading them. In the directory, the same kind of entry names a
+//! map page; a map page without any page is left out.
+//!
+//! In format 2 an entry named no tree: offset (8 bytes), length (4), checksum (4). Opening a file of that
+//! format reads every page for its tree, and the next checkpoint writes the whole map anew.
 //!
 //! A map page fills one slot:
 //!
@@ -21,11 +26,16 @@
 //! | 32 | 16 each | entries of the pages from index * n + 1 on, where n fill the map page |
 
 use crate::buffer::page::{u32_at, u64_at};
-use crate::ids::{PageId, SlotId};
+use crate::ids::{PageId, SlotId, TreeId};
 use std::ops::Range;
 
 /// Bytes of an entry.
 pub(super) const ENTRY_BYTES: usize = 16;
+
+/// All bytes of a data file lie below this offset.
+pub(super) const FILE_BYTES_MAX: u64 = 1 << OFFSET_BITS;
+
+const OFFSET_BITS: u32 = 43;
 
 const HEADER_BYTES: usize = 32;
 
@@ -36,11 +46,14 @@ pub(super) struct Entry {
     pub(super) offset: u64,
     pub(super) bytes: u32,
     pub(super) crc: u32,
+    /// The tree that the page belongs to. 0 for a map page, and until the image has been read for an entry of
+    /// format 2.
+    pub(super) tree: TreeId,
 }
 
 impl Entry {
     /// An entry for nothing.
-    pub(super) const ABSENT: Entry = Entry { offset: 0, bytes: 0, crc: 0 };
+    pub(super) const ABSENT: Entry = Entry { offset: 0, bytes: 0, crc: 0, tree: TreeId(0) };
 
     pub(super) fn is_absent(self) -> bool {
         self.offset == 0
@@ -62,15 +75,37 @@ impl Entry {
     }
 
     pub(super) fn to_bytes(self) -> [u8; ENTRY_BYTES] {
+        let fits = self.offset < FILE_BYTES_MAX && u64::from(self.bytes) < 1 << (64 - OFFSET_BITS);
+        assert!(fits, "an image of {} bytes at {} has no entry", self.bytes, self.offset);
+        let place = self.offset | u64::from(self.bytes) << OFFSET_BITS;
+        let content = u64::from(self.crc) | u64::from(self.tree.0) << 32;
         let mut bytes = [0; ENTRY_BYTES];
-        bytes[..8].copy_from_slice(&self.offset.to_le_bytes());
-        bytes[8..12].copy_from_slice(&self.bytes.to_le_bytes());
-        bytes[12..].copy_from_slice(&self.crc.to_le_bytes());
+        bytes[..8].copy_from_slice(&place.to_le_bytes());
+        bytes[8..].copy_from_slice(&content.to_le_bytes());
         bytes
     }
 
     pub(super) fn from_bytes(bytes: &[u8]) -> Entry {
-        Entry { offset: u64_at(bytes, 0), bytes: u32_at(bytes, 8), crc: u32_at(bytes, 12) }
+        let place = u64_at(bytes, 0);
+        Entry {
+            offset: place & (FILE_BYTES_MAX - 1),
+            bytes: (place >> OFFSET_BITS) as u32,
+            crc: u32_at(bytes, 8),
+            tree: TreeId(u32_at(bytes, 12)),
+        }
+    }
+
+    /// The entry in a file of that format.
+    pub(super) fn of_format(format: u32, bytes: &[u8]) -> Entry {
+        match format {
+            2 => Entry {
+                offset: u64_at(bytes, 0),
+                bytes: u32_at(bytes, 8),
+                crc: u32_at(bytes, 12),
+                tree: TreeId(0),
+            },
+            _ => Entry::from_bytes(bytes),
+        }
     }
 }
 
@@ -129,9 +164,10 @@ pub(super) fn write(
     crc
 }
 
-/// All entries of a map page, or why it is not the page that `entry` names.
+/// All entries of a map page in a file of that format, or why it is not the page that `entry` names.
 pub(super) fn read(
     bytes: &[u8],
+    format: u32,
     index: u64,
     entry: Entry,
 ) -> Result<impl Iterator<Item = Entry>, &'static str> {
@@ -147,35 +183,52 @@ pub(super) fn read(
         return Err("the file holds another version of the map page there");
     }
     let entries = bytes[HEADER_BYTES..].chunks_exact(ENTRY_BYTES);
-    Ok(entries.map(Entry::from_bytes))
+    Ok(entries.map(move |entry| Entry::of_format(format, entry)))
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Entry, PageMap, entries_in, map_pages_for, read, write};
-    use crate::ids::{PageId, SlotId};
+    use super::{Entry, FILE_BYTES_MAX, PageMap, entries_in, map_pages_for, write};
+    use crate::checkpoint::root::FORMAT;
+    use crate::ids::{PageId, SlotId, TreeId};
+
+    fn read(
+        bytes: &[u8],
+        index: u64,
+        entry: Entry,
+    ) -> Result<impl Iterator<Item = Entry>, &'static str> {
+        super::read(bytes, FORMAT, index, entry)
+    }
 
     fn entries(count: u64) -> Vec<Entry> {
         let entry = |number: u64| Entry {
             offset: number * 700,
             bytes: number as u32 * 3,
             crc: number as u32 * 77,
+            tree: TreeId(number as u32 % 5),
         };
         (1..=count).map(entry).collect()
     }
 
     fn named(bytes: &[u8], crc: u32) -> Entry {
-        Entry { offset: 4096, bytes: bytes.len() as u32, crc }
+        Entry { offset: 4096, bytes: bytes.len() as u32, crc, tree: TreeId(0) }
     }
 
     #[test]
     fn an_entry_reads_back_and_knows_its_slots() {
-        let entry = Entry { offset: 1_300, bytes: 800, crc: 0x12ab_cdef };
+        let entry = Entry { offset: 1_300, bytes: 800, crc: 0x12ab_cdef, tree: TreeId(7) };
         assert_eq!(Entry::from_bytes(&entry.to_bytes()), entry);
+        let greatest = Entry {
+            offset: FILE_BYTES_MAX - 1,
+            bytes: (1 << 21) - 1,
+            crc: u32::MAX,
+            tree: TreeId(u32::MAX),
+        };
+        assert_eq!(Entry::from_bytes(&greatest.to_bytes()), greatest);
         assert!(!entry.is_absent() && Entry::ABSENT.is_absent());
         assert_eq!((entry.end(), entry.slot(512)), (2_100, SlotId(2)));
         assert_eq!(entry.slots(512), 2..5);
-        let whole = Entry { offset: 1_024, bytes: 512, crc: 0 };
+        let whole = Entry { offset: 1_024, bytes: 512, ..Entry::ABSENT };
         assert_eq!(whole.slots(512), 2..3);
     }
 

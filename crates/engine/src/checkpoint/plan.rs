@@ -4,8 +4,9 @@
 use crate::checkpoint::data_file::DataFile;
 use crate::checkpoint::file_growth::SpaceNeeded;
 use crate::checkpoint::page_map::{self, Entry, PageMap};
-use crate::checkpoint::root::{BLOCK_BYTES, Directory};
+use crate::checkpoint::root::{BLOCK_BYTES, Directory, FORMAT};
 use crate::ids::{Csn, PageId, SlotId};
+use crate::planted_bug::{PlantedBug, planted};
 use std::ops::Range;
 use syncline_vfs::Disk;
 
@@ -74,7 +75,7 @@ impl Plan {
         check(file, &work);
         let slot_bytes = file.slot_bytes();
         Plan {
-            map_pages: changed_map_pages(&file.map, &work, slot_bytes),
+            map_pages: changed_map_pages(file, &work),
             number: file.root.number + 1,
             slot_bytes,
             page_bytes: file.root.page_bytes.into(),
@@ -184,11 +185,15 @@ fn check<D: Disk>(file: &DataFile<D>, work: &Work) {
     assert!(!work.freed.iter().any(is_dirty), "a freed page is dirty");
 }
 
-fn changed_map_pages(map: &PageMap, work: &Work, slot_bytes: u64) -> Vec<ChangedMapPage> {
+fn changed_map_pages<D: Disk>(file: &DataFile<D>, work: &Work) -> Vec<ChangedMapPage> {
+    let (map, slot_bytes) = (&file.map, file.slot_bytes());
     let in_map_page = page_map::entries_in(slot_bytes);
     let index_of = |page: &PageId| (page.0 - 1) / in_map_page;
     let gone = work.freed.iter().filter(|page| !map.get(**page).is_absent());
     let mut indices: Vec<u64> = work.dirty.iter().chain(gone).map(index_of).collect();
+    if file.root.format < FORMAT && !planted(PlantedBug::KeepOldMapPages) {
+        indices = (0..page_map::map_pages_for(work.next_page, slot_bytes)).collect();
+    }
     indices.sort_unstable();
     indices.dedup();
     let changed = indices.into_iter().map(|index| {

@@ -7,7 +7,7 @@
 //! |---|---|---|
 //! | 0 | 8 | magic `SYNCDAT1` |
 //! | 8 | 4 | CRC32C of bytes 12 to 512 |
-//! | 12 | 4 | format, 2 |
+//! | 12 | 4 | format, 3; or 2, see [`super::page_map`] |
 //! | 16 | 8 | features that any program may ignore |
 //! | 24 | 8 | features that a program must know to write |
 //! | 32 | 8 | features that a program must know to read |
@@ -55,8 +55,11 @@ const SLOT_BYTES_MAX: u32 = 4096;
 /// Where slots begin, in bytes: slot 0 never holds a page.
 pub(super) const SLOTS_FROM_BYTES: u64 = 32 << 10;
 
-/// The format that this program writes.
-pub(super) const FORMAT: u32 = 2;
+/// The format that checkpoints write.
+pub(super) const FORMAT: u32 = 3;
+
+/// The earliest format that can be opened.
+pub(super) const FORMAT_MIN: u32 = 2;
 
 const MAGIC: [u8; 8] = *b"SYNCDAT1";
 const BLOCK_STRIDE_BYTES: u64 = 8 << 10;
@@ -80,6 +83,8 @@ impl Features {
 /// A decoded root.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Root {
+    /// The format of the map that it names.
+    pub(super) format: u32,
     pub(crate) features: Features,
     pub(crate) database: DatabaseId,
     /// The checkpoint's number; 1 is the empty state.
@@ -147,7 +152,7 @@ impl Root {
     pub(super) fn to_bytes(&self) -> [u8; ROOT_BYTES] {
         let mut bytes = [0; ROOT_BYTES];
         bytes[0..8].copy_from_slice(&MAGIC);
-        bytes[12..16].copy_from_slice(&FORMAT.to_le_bytes());
+        bytes[12..16].copy_from_slice(&self.format.to_le_bytes());
         bytes[40..56].copy_from_slice(&self.database.0);
         bytes[80..84].copy_from_slice(&self.page_bytes.to_le_bytes());
         bytes[84..88].copy_from_slice(&self.directory.crc.to_le_bytes());
@@ -207,7 +212,7 @@ pub(super) fn read_block(bytes: &[u8]) -> BlockRead {
     if format > FORMAT {
         return BlockRead::Newer(format);
     }
-    if format < FORMAT {
+    if format < FORMAT_MIN {
         return BlockRead::Older(format);
     }
     let root = decode(bytes);
@@ -218,6 +223,7 @@ fn decode(bytes: &[u8]) -> Root {
     let mut database = [0; 16];
     database.copy_from_slice(&bytes[40..56]);
     Root {
+        format: u32_at(bytes, 12),
         features: Features {
             compatible: u64_at(bytes, 16),
             read_only: u64_at(bytes, 24),
@@ -262,11 +268,14 @@ fn is_sensible(root: &Root) -> bool {
 #[cfg(test)]
 pub(super) mod tests {
     use super::{BLOCK_BYTES, BLOCKS, SLOTS_FROM_BYTES};
-    use super::{BlockRead, Directory, Features, ROOT_BYTES, Root, block_offset, read_block};
+    use super::{
+        BlockRead, Directory, FORMAT, Features, ROOT_BYTES, Root, block_offset, read_block,
+    };
     use crate::ids::{Csn, DatabaseId, PageId, SlotId};
 
     pub(in crate::checkpoint) fn root() -> Root {
         Root {
+            format: FORMAT,
             features: Features { compatible: 1, read_only: 2, incompatible: 3 },
             database: DatabaseId([9; 16]),
             number: 12,

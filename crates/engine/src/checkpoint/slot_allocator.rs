@@ -309,7 +309,7 @@ mod tests {
 
     #[test]
     fn a_slot_is_taken_as_long_as_an_image_lies_in_it() {
-        let entry = |offset, bytes| Entry { offset, bytes, crc: 0 };
+        let entry = |offset, bytes| Entry { offset, bytes, ..Entry::ABSENT };
         // The second slot holds the end of one image, all of another, and the start of a third.
         let images = [entry(600, 500), entry(1_100, 200), entry(1_300, 300)];
         let mut slots = SlotAllocator::new(1, 9);

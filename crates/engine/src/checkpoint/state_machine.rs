@@ -10,9 +10,9 @@ use crate::checkpoint::file_growth::{FileGrowth, SpaceNeeded};
 use crate::checkpoint::image_writer::{ImageWriter, SealedImage, WRITE_BYTES_MAX};
 use crate::checkpoint::page_map::{self, ENTRY_BYTES, Entry};
 use crate::checkpoint::plan::{Plan, Work};
-use crate::checkpoint::root::{BLOCK_BYTES, Directory, Root};
+use crate::checkpoint::root::{BLOCK_BYTES, Directory, FORMAT, Root};
 use crate::error::Result;
-use crate::ids::{Csn, PageId, SlotId};
+use crate::ids::{Csn, PageId, SlotId, TreeId};
 use crate::planted_bug::{PlantedBug, planted};
 use syncline_instrument::clock;
 use syncline_vfs::{AlignedBuffer, Disk};
@@ -294,7 +294,7 @@ impl Checkpoint {
             let crc = page::seal(image, plan.number);
             let verified = page::verify(image, page);
             assert!(verified == Ok(crc), "{page} was captured incorrectly");
-            Some(SealedImage { index, bytes, crc })
+            Some(SealedImage { index, bytes, crc, tree: page::tree(image) })
         };
         let mut note = |sealed: SealedImage, entry| {
             written[sealed.index] = entry;
@@ -324,6 +324,7 @@ impl Checkpoint {
                 offset: file.offset(slots[at]),
                 bytes: slot_bytes as u32,
                 crc,
+                tree: TreeId(0),
             });
         }
         file.write(&image, file.offset(slots[0]))?;
@@ -368,6 +369,7 @@ impl Checkpoint {
         let home =
             if planted(PlantedBug::RootsInOneBlock) { file.root.home } else { 1 - file.root.home };
         Root {
+            format: FORMAT,
             features: file.root.features,
             database: file.root.database,
             number: self.plan.number,

@@ -14,5 +14,6 @@ finds! {
     skipped_page_checksums_are_found: SkipPageChecksum within 50,
     roots_in_one_block_are_found: RootsInOneBlock within 100,
     a_swallowed_sync_error_is_found: SwallowDataSyncError within 100,
+    an_upgrade_that_keeps_map_pages_is_found: KeepOldMapPages within 100,
     a_root_that_opening_does_not_rewrite_is_found: SkipRestatement within 300,
 }

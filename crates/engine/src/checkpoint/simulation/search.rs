@@ -2,6 +2,7 @@
 
 use super::corruption;
 use super::harness::{CheckpointOutcome, Failure, Harness};
+use crate::checkpoint::tests::format_2::downgrade;
 use crate::error::Error;
 use syncline_vfs::SimulatedDisk;
 use syncline_vfs::simulated::{Crash, Fault, FaultRule, SyncFailure};
@@ -22,6 +23,8 @@ pub(super) struct Tally {
     pub(super) corrupted: u64,
     /// Checkpoints that found the disk full.
     pub(super) full: u64,
+    /// Files rewritten in format 2.
+    pub(super) downgraded: u64,
 }
 
 impl Tally {
@@ -32,6 +35,7 @@ impl Tally {
         self.checkpoints += other.checkpoints;
         self.corrupted += other.corrupted;
         self.full += other.full;
+        self.downgraded += other.downgraded;
     }
 }
 
@@ -83,6 +87,11 @@ fn go_through_images(harness: &mut Harness, tally: &mut Tally) -> Result<(), Str
         corruption::corrupt(harness, &disk.crash(Crash::DropAll))?;
     }
     harness.disk = disk;
+    if harness.is_made && harness.random.u8(0..4) == 0 {
+        let file = harness.open().map_err(|failure| failure.to_string())?;
+        downgrade(file).map_err(|error| error.to_string())?;
+        tally.downgraded += 1;
+    }
     Ok(())
 }
 
@@ -196,7 +205,7 @@ mod tests {
         if seeds.len() > 500 {
             assert!(tally.recoveries > 10_000 && tally.faults > 100, "{tally:?}");
             assert!(tally.checkpoints > 2_000 && tally.corrupted > 500, "{tally:?}");
-            assert!(tally.full > 20, "{tally:?}");
+            assert!(tally.full > 20 && tally.downgraded > 300, "{tally:?}");
         }
     }
 }

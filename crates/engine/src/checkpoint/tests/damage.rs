@@ -124,18 +124,18 @@ fn another_format_or_an_unknown_feature_is_refused() {
     let (disk, file) = made();
     drop(file);
     change(&disk, block_offset(0), |bytes| {
-        bytes[12] = 3;
+        bytes[12] = 4;
         refit(bytes);
     });
     let error = refusal(&disk);
-    assert!(matches!(error, Error::Newer { found: 3, known: 2, .. }), "{error}");
+    assert!(matches!(error, Error::Newer { found: 4, known: 3, .. }), "{error}");
 
     change_root(&disk, 0, |bytes| bytes[12] = 1);
     let error = refusal(&disk);
-    assert!(matches!(error, Error::Older { found: 1, known: 2, .. }), "{error}");
+    assert!(matches!(error, Error::Older { found: 1, known: 3, .. }), "{error}");
 
     change_root(&disk, 0, |bytes| {
-        bytes[12] = 2;
+        bytes[12] = 3;
         bytes[32] = 4;
     });
     let error = refusal(&disk);

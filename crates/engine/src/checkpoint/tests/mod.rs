@@ -4,3 +4,4 @@ mod checkpoints;
 mod creation;
 mod damage;
 mod fixture;
+pub(super) mod format_2;
