@@ -140,7 +140,7 @@
 //! |---|---|---|
 //! | pages with their frames, free cells of blocks, the table of pages, images for a running checkpoint | [`Options::resident_bytes_max`] | unneeded memory is freed; then [`Error::Capped`] |
 //! | images for a running checkpoint | [`Options::pre_image_bytes_max`], too | writers wait for the disk |
-//! | old versions of rows, overflow pages included; keys of deleted rows that a reader may still need | [`Options::version_bytes_max`] | unneeded memory is freed; then the oldest snapshot ends |
+//! | old versions of rows, extents included; keys of deleted rows that a reader may still need | [`Options::version_bytes_max`] | unneeded memory is freed; then the oldest snapshot ends |
 //! | the read set of a serializable transaction | [`Options::read_bytes_max`] | [`Error::TooLong`] |
 //! | the writes of a transaction | its log record, `record_bytes_max` of [`log::Options`] | [`Error::TooLarge`] |
 //! | records between commit and disk | the log's prepared segments, normally twice `segment_bytes` of [`log::Options`] | commits wait |

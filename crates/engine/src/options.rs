@@ -3,6 +3,7 @@
 //! Options that determine the format on disk (`page_bytes`, the log's segments and frame unit) are fixed when
 //! a database is made: an existing one keeps what its files say.
 
+use crate::buffer::extent::{EXTENT_BYTES_MAX, EXTENT_BYTES_MIN};
 use crate::checkpoint::check_extent;
 #[cfg(doc)]
 use crate::error::Error;
@@ -55,6 +56,9 @@ pub struct Options {
     /// The data file's initial size and its largest growth step in bytes: a multiple of the page size from 4
     /// KiB to 1 GiB. A file of less than 2 GiB grows in smaller steps. Default 64 MiB.
     pub extent_bytes: u64,
+    /// Bytes of a long row in each of its pieces in the data file but the last: a power of two from 512 bytes
+    /// to 1 MiB. Each is written and read as a whole. Default 1 MiB. Small ones are for tests.
+    pub value_extent_bytes: u32,
     /// How often [`Database::run`](crate::Database::run) retries a transaction concurrently with others
     /// before it runs the closure alone. Default 8.
     pub retries: u32,
@@ -105,6 +109,7 @@ impl Options {
             checkpoint_log_bytes: 1 << 30,
             checkpoint_segment_bytes: 4 << 30,
             extent_bytes: 64 << 20,
+            value_extent_bytes: EXTENT_BYTES_MAX as u32,
             retries: 8,
             exclusive_wait_ms: 30_000,
             log_directory: None,
@@ -128,6 +133,7 @@ impl Options {
             checkpoint_log_bytes: 32 << 10,
             checkpoint_segment_bytes: 256 << 10,
             extent_bytes: 16 << 10,
+            value_extent_bytes: 1 << 10,
             log: log::Options::tiny(),
             checkpoint_by_itself: false,
             ..Options::default()
@@ -180,6 +186,14 @@ impl Options {
             "it must be a multiple of page_bytes",
         )?;
         check_extent(self.extent_bytes)?;
+        let value_extent = u64::from(self.value_extent_bytes);
+        check_option(
+            value_extent.is_power_of_two()
+                && (EXTENT_BYTES_MIN..=EXTENT_BYTES_MAX).contains(&value_extent),
+            "value_extent_bytes",
+            value_extent,
+            "it must be a power of two from 512 bytes to 1 MiB",
+        )?;
         check_option(self.miss_every != Some(0), "miss_every", 0, "it must be 1 or more, or none")?;
         check_option(
             (1..=86_400_000).contains(&self.exclusive_wait_ms),
@@ -235,6 +249,8 @@ mod tests {
         assert_eq!(refused(|o| o.definition_bytes_max = 1), "definition_bytes_max");
         assert_eq!(refused(|o| o.extent_bytes = 1), "extent_bytes");
         assert_eq!(refused(|o| o.extent_bytes = 2 << 30), "extent_bytes");
+        assert_eq!(refused(|o| o.value_extent_bytes = 600), "value_extent_bytes");
+        assert_eq!(refused(|o| o.value_extent_bytes = 2 << 20), "value_extent_bytes");
         assert_eq!(refused(|o| o.miss_every = Some(0)), "miss_every");
         assert_eq!(refused(|o| o.checkpoint_segment_bytes = 0), "checkpoint_segment_bytes");
         assert_eq!(refused(|o| o.log.ring_records = 3), "ring_records");

@@ -45,6 +45,8 @@ pub(crate) enum PlantedBug {
     ReusePendingSlot,
     /// A slot is free as soon as one of the images in it is superseded.
     FreeSharedSlot,
+    /// A checkpoint begins an image again where its next write only continues it.
+    RestartImageInNextWrite,
     /// A checkpoint's root is written before its pages are synced.
     RootBeforePages,
     /// A checkpoint's root is written before the log is durable up to its commit.
@@ -111,7 +113,13 @@ pub(crate) enum PlantedBug {
     RedoSkipsSplices,
     /// Ghosts that a checkpoint has captured stay after opening.
     KeepGhosts,
-    /// Overflow values that a checkpoint has captured for old readers stay after opening.
+    /// A checkpoint stores extents without the zeros at their end.
+    TrimExtents,
+    /// A checkpoint contains extents of values that are not committed yet.
+    CaptureDetachedExtents,
+    /// A value that is replaced or deleted keeps its last extent.
+    KeepLastExtent,
+    /// Long values that a checkpoint has captured for old readers stay after opening.
     KeepOrphans,
     /// Unfinished builds stay after opening.
     KeepUnfinished,
@@ -147,7 +155,7 @@ pub(crate) enum PlantedBug {
     LeaveToAbsentPass,
     /// A failure of the log wakes no waiter.
     FailWithoutWake,
-    /// The cap on versions does not count the overflow pages of a version.
+    /// The cap on versions does not count the extents of a version.
     VersionsEscapeCap,
     /// A scan with a limit counts ghosts against the limit.
     GhostCountsAgainstLimit,

@@ -8,7 +8,7 @@
 //! | 1 | 4 | number of trees |
 //! | 5 | 12 each | number (4), root page (8), in ascending order of the numbers |
 //! | | 4 | number of orphans |
-//! | | 16 each | the overflow pointer of a chain of overflow pages |
+//! | | 16 each | an extent pointer |
 //!
 //! Orphans are values that no row holds any more; only older versions in memory refer to them, for open
 //! snapshots. Their pages are part of the checkpoint's snapshot; no transaction reads them after opening,
@@ -20,7 +20,7 @@
 //! Invariant: it changes only behind the closed gate or in recovery, so it is stable during a snapshot.
 
 use crate::access::btree::Tree;
-use crate::access::btree::overflow::{OVERFLOW_POINTER_BYTES, OverflowPointer};
+use crate::access::btree::extents::EXTENT_POINTER_BYTES;
 use crate::ids::{Csn, PageId, TreeId};
 use crate::persistent_map::PersistentMap;
 use crate::sync::rank::TREE_DIRECTORY;
@@ -35,8 +35,8 @@ const TREE_BYTES: usize = 12;
 pub(crate) struct TreeList {
     /// The trees.
     pub(crate) tree_directory: TreeDirectory,
-    /// Overflow pages to be freed.
-    pub(crate) orphans: Vec<OverflowPointer>,
+    /// Pointers to the values to be freed. In format 2 they name chains of overflow pages.
+    pub(crate) orphans: Vec<[u8; EXTENT_POINTER_BYTES]>,
 }
 
 type Trees = PersistentMap<TreeId, Arc<Tree>>;
@@ -143,7 +143,7 @@ impl Snapshot {
     }
 
     /// The encoded list for a checkpoint.
-    pub(crate) fn to_bytes(&self, orphans: &[OverflowPointer]) -> Vec<u8> {
+    pub(crate) fn to_bytes(&self, orphans: &[[u8; EXTENT_POINTER_BYTES]]) -> Vec<u8> {
         let mut bytes = vec![VERSION, 0, 0, 0, 0];
         let mut count = 0_u32;
         for (id, tree) in self.0.iter() {
@@ -154,22 +154,19 @@ impl Snapshot {
         bytes[1..HEAD_BYTES].copy_from_slice(&count.to_le_bytes());
         bytes.extend_from_slice(&(orphans.len() as u32).to_le_bytes());
         for orphan in orphans {
-            bytes.extend_from_slice(&orphan.to_value());
+            bytes.extend_from_slice(orphan);
         }
         bytes
     }
 }
 
-fn orphans(bytes: &[u8]) -> Result<Vec<OverflowPointer>, &'static str> {
+fn orphans(bytes: &[u8]) -> Result<Vec<[u8; EXTENT_POINTER_BYTES]>, &'static str> {
     let split = bytes.split_at_checked(4);
     let (count, pointers) = split.ok_or("the list of orphans is truncated")?;
-    if pointers.len() as u64 != u64::from(u32_at(count, 0)) * OVERFLOW_POINTER_BYTES as u64 {
+    if pointers.len() as u64 != u64::from(u32_at(count, 0)) * EXTENT_POINTER_BYTES as u64 {
         return Err("the list of orphans has a length that does not match its count");
     }
-    Ok(pointers
-        .chunks_exact(OVERFLOW_POINTER_BYTES)
-        .filter_map(OverflowPointer::from_value)
-        .collect())
+    Ok(pointers.as_chunks().0.to_vec())
 }
 
 fn u32_at(bytes: &[u8], at: usize) -> u32 {
@@ -181,7 +178,7 @@ fn u32_at(bytes: &[u8], at: usize) -> u32 {
 mod tests {
     use super::TreeDirectory;
     use crate::access::btree::Tree;
-    use crate::access::btree::overflow::OverflowPointer;
+    use crate::access::btree::extents::ExtentPointer;
     use crate::ids::{PageId, TreeId};
     use std::sync::Arc;
 
@@ -197,7 +194,7 @@ mod tests {
     fn a_tree_directory_reads_back_from_its_list() {
         let before = tree_directory();
         before.remove(TreeId(2)).unwrap();
-        let orphan = OverflowPointer { bytes: 5_000, first: PageId(77) };
+        let orphan = ExtentPointer::of(5_000, PageId(77)).to_value();
         let again = TreeDirectory::from_bytes(&before.snapshot().to_bytes(&[orphan])).unwrap();
         assert_eq!(again.tree_directory.tree(TreeId(7)).unwrap().root(), PageId(1 << 35));
         assert!(again.tree_directory.tree(TreeId(2)).is_none());
@@ -208,7 +205,7 @@ mod tests {
 
     #[test]
     fn no_bytes_make_it_panic() {
-        let orphan = OverflowPointer { bytes: 5_000, first: PageId(77) };
+        let orphan = ExtentPointer::of(5_000, PageId(77)).to_value();
         let bytes = tree_directory().snapshot().to_bytes(&[orphan]);
         for len in 1..bytes.len() {
             assert!(TreeDirectory::from_bytes(&bytes[..len]).is_err(), "truncated to {len} bytes");

@@ -33,7 +33,8 @@ pub(super) const DETACHED: u64 = u64::MAX;
 pub(super) enum Body {
     Leaf(RwLock<Leaf, LATCH>),
     Inner(Inner),
-    Overflow(Arc<[u8]>),
+    /// An extent, or an overflow page of format 2.
+    Value(Arc<[u8]>),
 }
 
 /// A page's content before it has a frame.
@@ -42,8 +43,8 @@ pub(crate) enum Content {
     Leaf(Leaf),
     /// Separators and children.
     Inner(Inner),
-    /// The page's bytes.
-    Overflow(Box<[u8]>),
+    /// The bytes of an extent, or of an overflow page of format 2.
+    Value(Arc<[u8]>),
 }
 
 impl Content {
@@ -52,7 +53,7 @@ impl Content {
         match page::kind(&image).expect("a verified image has a kind") {
             Kind::Leaf => Content::Leaf(Leaf::from_image(image.into())),
             Kind::Inner => Content::Inner(Inner::from_image(&image)),
-            Kind::Overflow => Content::Overflow(image),
+            Kind::Extent | Kind::Overflow => Content::Value(image.into()),
         }
     }
 
@@ -61,7 +62,7 @@ impl Content {
         match self {
             Content::Leaf(leaf) => leaf.page(),
             Content::Inner(inner) => page::number(inner.image()),
-            Content::Overflow(bytes) => page::number(bytes),
+            Content::Value(bytes) => page::number(bytes),
         }
     }
 }
@@ -73,7 +74,7 @@ impl Frame {
             body: match content {
                 Content::Leaf(leaf) => Body::Leaf(RwLock::new(leaf)),
                 Content::Inner(inner) => Body::Inner(inner),
-                Content::Overflow(bytes) => Body::Overflow(bytes.into()),
+                Content::Value(bytes) => Body::Value(bytes),
             },
             modified_in: AtomicU64::new(modified_in),
         }
@@ -98,7 +99,7 @@ impl Frame {
                 (leaf.page(), page::tree(leaf.image()))
             }
             Body::Inner(inner) => (inner.page(), inner.tree()),
-            Body::Overflow(bytes) => (page::number(bytes), page::tree(bytes)),
+            Body::Value(bytes) => (page::number(bytes), page::tree(bytes)),
         })
     }
 
@@ -112,7 +113,7 @@ impl Frame {
     pub(crate) fn leaf(&self) -> Option<&RwLock<Leaf, LATCH>> {
         match &self.body {
             Body::Leaf(leaf) => Some(leaf),
-            Body::Inner(_) | Body::Overflow(_) => None,
+            Body::Inner(_) | Body::Value(_) => None,
         }
     }
 
@@ -121,14 +122,31 @@ impl Frame {
     pub(crate) fn inner(&self) -> Option<&Inner> {
         match &self.body {
             Body::Inner(inner) => Some(inner),
-            Body::Leaf(_) | Body::Overflow(_) => None,
+            Body::Leaf(_) | Body::Value(_) => None,
         }
     }
 
-    /// The bytes, if the page is an overflow page.
+    /// The page, if it is an extent.
+    pub(crate) fn extent(&self) -> Option<&[u8]> {
+        self.value(Kind::Extent)
+    }
+
+    /// The page, if it is an overflow page of format 2.
     pub(crate) fn overflow(&self) -> Option<&[u8]> {
+        self.value(Kind::Overflow)
+    }
+
+    /// The length of the page, if it is an extent or an overflow page.
+    pub(super) fn value_bytes(&self) -> Option<usize> {
         match &self.body {
-            Body::Overflow(bytes) => Some(bytes),
+            Body::Value(bytes) => Some(bytes.len()),
+            Body::Leaf(_) | Body::Inner(_) => None,
+        }
+    }
+
+    fn value(&self, kind: Kind) -> Option<&[u8]> {
+        match &self.body {
+            Body::Value(bytes) => Some(&**bytes).filter(|bytes| page::kind(bytes) == Some(kind)),
             Body::Leaf(_) | Body::Inner(_) => None,
         }
     }
@@ -155,11 +173,14 @@ pub(super) const PIECE_BYTES: u64 = 16;
 /// The overhead for a frame and its page: two headers, and the gap from aligning the frame to a cache line.
 const ALLOCATOR_BYTES: u64 = 2 * PIECE_BYTES + 32;
 
+/// The memory of a frame in addition to that of its page.
+pub(super) const FRAME_OVERHEAD_BYTES: u64 = size_of::<Frame>() as u64 + ALLOCATOR_BYTES;
+
 impl FrameMemory {
     /// For frames with pages of this length.
     pub(super) fn new(page_bytes: u32) -> FrameMemory {
         FrameMemory {
-            frame_bytes: u64::from(page_bytes) + size_of::<Frame>() as u64 + ALLOCATOR_BYTES,
+            frame_bytes: u64::from(page_bytes) + FRAME_OVERHEAD_BYTES,
             bytes: AtomicU64::new(0),
             retired_bytes: AtomicU64::new(0),
         }
@@ -170,14 +191,14 @@ impl FrameMemory {
         self.bytes.load(Ordering::Relaxed)
     }
 
-    /// Counts a new frame with its page.
-    pub(super) fn charge(&self) {
-        self.bytes.fetch_add(self.frame_bytes, Ordering::Relaxed);
+    /// Counts a new frame, which takes `frame_bytes` with its page.
+    pub(super) fn charge(&self, frame_bytes: u64) {
+        self.bytes.fetch_add(frame_bytes, Ordering::Relaxed);
     }
 
-    /// Counts a frame with its page that waits for its last reader.
-    pub(super) fn retire(&self) {
-        self.retired_bytes.fetch_add(self.frame_bytes, Ordering::Relaxed);
+    /// Counts a frame that waits for its last reader.
+    pub(super) fn retire(&self, frame_bytes: u64) {
+        self.retired_bytes.fetch_add(frame_bytes, Ordering::Relaxed);
     }
 
     /// Bytes of frames that wait for their last reader.
@@ -185,14 +206,23 @@ impl FrameMemory {
         self.retired_bytes.load(Ordering::Relaxed)
     }
 
-    /// Counts a waiting frame with its page as freed.
-    pub(super) fn discharge(&self) {
-        self.retired_bytes.fetch_sub(self.frame_bytes, Ordering::Relaxed);
-        self.bytes.fetch_sub(self.frame_bytes, Ordering::Relaxed);
+    /// Counts a waiting frame as freed.
+    pub(super) fn discharge(&self, frame_bytes: u64) {
+        self.retired_bytes.fetch_sub(frame_bytes, Ordering::Relaxed);
+        self.bytes.fetch_sub(frame_bytes, Ordering::Relaxed);
     }
 
-    /// The bytes of one frame with its page.
+    /// The bytes of a frame with a leaf or an inner node.
     pub(super) fn frame_bytes(&self) -> u64 {
         self.frame_bytes
+    }
+
+    /// The bytes of that frame with its page: an extent is as long as its content.
+    #[inline]
+    pub(super) fn bytes_of(&self, frame: &Frame) -> u64 {
+        match &frame.body {
+            Body::Value(bytes) => bytes.len() as u64 + FRAME_OVERHEAD_BYTES,
+            Body::Leaf(_) | Body::Inner(_) => self.frame_bytes,
+        }
     }
 }

@@ -1,6 +1,7 @@
 //! Pages with arbitrary bytes: verified, then read as a leaf or an inner node; packed ones are unpacked
 //! first.
 
+use super::extent;
 use super::inner::{Branches, Inner};
 use super::leaf::Leaf;
 use super::page::{self, Kind};
@@ -19,8 +20,8 @@ pub fn page(data: &[u8]) {
     }
     let mut input = Input(data);
     let what = input.byte();
-    let kind = [Kind::Leaf, Kind::Inner, Kind::Overflow][usize::from(what % 3)];
-    let mut image = vec![0; [512, 1024][usize::from(what / 3 % 2)]];
+    let kind = [Kind::Leaf, Kind::Inner, Kind::Overflow, Kind::Extent][usize::from(what % 4)];
+    let mut image = vec![0; [512, 1024][usize::from(what / 4 % 2)]];
     let content = input.take(image.len() - 28);
     check_packed(kind, content);
     image[28..28 + content.len()].copy_from_slice(content);
@@ -46,9 +47,9 @@ fn check_packed(kind: Kind, content: &[u8]) {
     if !is_sound {
         return;
     }
-    let mut again = vec![0; page.len()];
-    let used = page_packing::pack(&page, &mut again);
-    let unpacked = page_packing::unpack(&again[..used], 1024);
+    let mut again = Vec::new();
+    page_packing::pack(&mut page.to_vec(), &mut again);
+    let unpacked = page_packing::unpack(&again, 1024);
     assert_eq!(unpacked.as_deref(), Ok(&*page), "unpacked, packed, unpacked");
 }
 
@@ -56,7 +57,7 @@ fn check(image: &[u8]) {
     match page::kind(image).expect("a verified page has a kind") {
         Kind::Leaf => check_leaf(&Leaf::from_image(image.into())),
         Kind::Inner => check_inner(&Inner::from_image(image)),
-        Kind::Overflow => {}
+        Kind::Overflow | Kind::Extent => {}
     }
 }
 
@@ -116,12 +117,13 @@ pub(crate) fn page_seeds() -> Vec<Vec<u8>> {
     }
     let inner = branches.node(512, PAGE, TREE, 1).expect("it fits");
     let seed = |what: u8, image: &[u8]| [&[what], &image[28..]].concat();
-    let mut packed = vec![0; 512];
-    let used = page_packing::pack(leaf.image(), &mut packed);
+    let mut packed = Vec::new();
+    page_packing::pack(&mut leaf.image().to_vec(), &mut packed);
     vec![
-        seed(0, &packed[..used]),
+        seed(0, &packed),
         seed(0, leaf.image()),
         seed(1, inner.image()),
         seed(2, &[7; 100]),
+        seed(3, &extent::image(PAGE, TREE, PAGE, &[7; 1_500])),
     ]
 }

@@ -2,13 +2,13 @@
 //!
 //! The [`translation`] table finds a page: number in, frame out, without a latch. The contents of a frame
 //! depend on the page's kind: a [`Leaf`] behind a latch; an [`Inner`] node, which is immutable and replaced
-//! as a whole; or the immutable bytes of an overflow page. Readers hold an epoch guard while they use a
+//! as a whole; or the immutable bytes of an [`extent`]. Readers hold an epoch guard while they use a
 //! frame; frames that left the table are freed when no guard can see them any more. On the disk pages are
 //! [`packed`](page_packing).
 //!
 //! Invariants:
 //! 1. Every change of a page that a tree refers to happens inside a commit section; a snapshot is taken while
-//!    none is active. Bulk loads and detached overflow pages are written outside of sections.
+//!    none is active. Bulk loads and detached extents are written outside of sections.
 //! 2. The first change of a page since a snapshot passes the snapshot's image to the pool ([`image_pool`]) if
 //!    it was not captured yet. Any changed byte counts: lock bits and ghosts too.
 //! 3. A page is listed when it is first changed in an interval, when it is made and when it is freed, in that
@@ -16,7 +16,9 @@
 //! 4. A frame keeps its kind. A page changes its kind by getting a new frame.
 //! 5. A leaf that was freed or replaced is marked as gone under its latch before its frame leaves the table:
 //!    a thread that waited for the latch looks the page up again.
-//! 6. A detached page (an overflow page of an unfinished transaction) is in no list and no image.
+//! 6. A detached page (an extent of an unfinished transaction) is in no list and no image.
+//! 7. The extents of a value have consecutive numbers, so that nothing need be read to attach or free them.
+//!    Every other page takes one number.
 //!
 //! Leaves lie in [`blocks`], which the system backs with huge pages; all other pages come from the allocator.
 //!
@@ -26,20 +28,22 @@
 //! |---|---|
 //! | `pages`, `options` | the buffer: pages found, made, replaced and freed |
 //! | `frame`, `translation` | a page in memory; the table from numbers to frames |
-//! | `page`, `leaf/`, `inner`, `version_word` | the formats of pages and rows in memory |
+//! | `page`, `leaf/`, `inner`, `extent`, `version_word` | the formats of pages and rows in memory |
 //! | `page_packing` | the format of images on the disk |
 //! | `page_snapshot`, `image_pool` | the snapshot for a checkpoint, and the images that it still needs |
-//! | `page_allocator`, `blocks`, `retry` | page numbers, huge pages, allocating again at the cap |
+//! | `page_allocator`, `blocks`, `memory_need`, `retry` | page numbers, huge pages, memory below the cap |
 //! | `prefetch`, `prefetch_hint`, `separator_index` | fewer cache misses on the way to a row |
 //! | `miss`, `fuzzing`, `tests` | forced misses, fuzzing, tests |
 
 mod blocks;
+pub(crate) mod extent;
 mod frame;
 #[cfg(any(test, feature = "fuzzing"))]
 pub(crate) mod fuzzing;
 mod image_pool;
 mod inner;
 mod leaf;
+mod memory_need;
 mod miss;
 mod options;
 pub(crate) mod page;
@@ -59,6 +63,7 @@ mod version_word;
 pub(crate) use frame::{Content, Frame};
 pub(crate) use inner::{Branches, Inner};
 pub(crate) use leaf::{Leaf, NoRoom, POOR, SplitPlan, common_bytes};
+pub(crate) use memory_need::MemoryNeed;
 #[cfg(test)]
 pub(crate) use miss::reset_forced_misses;
 pub(crate) use miss::{Miss, Stop, without_misses};

@@ -1,5 +1,6 @@
 //! The options of a buffer.
 
+use super::extent::{EXTENT_BYTES_MAX, EXTENT_BYTES_MIN};
 use super::page::{PAGE_BYTES_MAX, PAGE_BYTES_MIN};
 
 /// A buffer's limits.
@@ -15,6 +16,9 @@ pub(crate) struct BufferOptions {
     /// Memory for images that wait for a checkpoint after their pages have changed, in bytes; at least a
     /// page.
     pub(crate) pre_image_bytes_max: u64,
+    /// The bytes of a value in each of its extents but the last, which may have fewer: a power of two, 512
+    /// bytes to 1 MiB. Pointers to existing values keep their own. Default 1 MiB; small ones are for tests.
+    pub(crate) value_extent_bytes: u32,
     /// Every n-th translation misses; for tests only.
     pub(crate) miss_every: Option<u32>,
 }
@@ -26,6 +30,7 @@ impl Default for BufferOptions {
             resident_bytes_max: u64::MAX,
             blocks_from_bytes: 4 << 20,
             pre_image_bytes_max: 16 << 20,
+            value_extent_bytes: EXTENT_BYTES_MAX as u32,
             miss_every: None,
         }
     }
@@ -42,6 +47,12 @@ impl BufferOptions {
         assert!(
             self.pre_image_bytes_max >= u64::from(page_bytes),
             "the pool of pre-images must hold a page"
+        );
+        let extent_bytes = u64::from(self.value_extent_bytes);
+        assert!(
+            extent_bytes.is_power_of_two()
+                && (EXTENT_BYTES_MIN..=EXTENT_BYTES_MAX).contains(&extent_bytes),
+            "value_extent_bytes is {extent_bytes}"
         );
     }
 }

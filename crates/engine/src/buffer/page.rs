@@ -7,13 +7,14 @@
 //! |---|---|---|
 //! | 0 | 8 | page number |
 //! | 8 | 4 | tree number |
-//! | 12 | 1 | kind: 1 = leaf, 2 = inner, 3 = overflow |
-//! | 13 | 1 | level: 0 for leaves and overflow pages, 1 above leaves, and so on |
+//! | 12 | 1 | kind: 1 = leaf, 2 = inner, 3 = overflow page of format 2, 4 = extent |
+//! | 13 | 1 | level: 0 for leaves and extents, 1 above leaves, and so on |
 //! | 14 | 2 | zero |
 //! | 16 | 8 | number of the checkpoint that wrote this image; zero in memory before the first |
 //! | 24 | 4 | CRC32C of the whole image with this field zero |
 //! | 28 | 12 | used by the kind |
 
+use super::extent::EXTENT_IMAGE_BYTES_MAX;
 use crate::ids::{PageId, TreeId};
 
 /// Bytes of the header of every page.
@@ -35,8 +36,10 @@ pub(crate) enum Kind {
     Leaf,
     /// Separators and children of a tree.
     Inner,
-    /// A piece of a value that is too large for a leaf.
+    /// A part of a value that is too long for a leaf, in a data file of format 2. Opening converts it.
     Overflow,
+    /// A part of a value that is too long for a leaf.
+    Extent,
 }
 
 impl Kind {
@@ -45,6 +48,7 @@ impl Kind {
             Kind::Leaf => 1,
             Kind::Inner => 2,
             Kind::Overflow => 3,
+            Kind::Extent => 4,
         }
     }
 }
@@ -69,7 +73,8 @@ pub(crate) fn tree(page: &[u8]) -> TreeId {
 
 /// The page's kind; none if the byte is unknown.
 pub(crate) fn kind(page: &[u8]) -> Option<Kind> {
-    [Kind::Leaf, Kind::Inner, Kind::Overflow].into_iter().find(|kind| kind.byte() == page[12])
+    let kinds = [Kind::Leaf, Kind::Inner, Kind::Overflow, Kind::Extent];
+    kinds.into_iter().find(|kind| kind.byte() == page[12])
 }
 
 /// The page's level above the leaves.
@@ -88,7 +93,7 @@ pub(crate) fn seal(page: &mut [u8], checkpoint: u64) -> u32 {
 /// Checks an image read from the disk: its length, its checksum, and its page number. Returns the checksum,
 /// or what is wrong.
 pub(crate) fn verify(page: &[u8], expected: PageId) -> Result<u32, &'static str> {
-    if !(HEADER_BYTES..=PAGE_BYTES_MAX as usize).contains(&page.len()) {
+    if !(HEADER_BYTES..=EXTENT_IMAGE_BYTES_MAX as usize).contains(&page.len()) {
         return Err("its length is not that of a page");
     }
     let crc = u32_at(page, CRC_AT);

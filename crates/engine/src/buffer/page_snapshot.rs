@@ -23,6 +23,7 @@
 //! does not cause inserts during a checkpoint to be refused; and its images are captured first, without
 //! pacing.
 
+use super::extent::EXTENT_IMAGE_BYTES_MAX;
 use super::frame::{Body, CLEAN, DETACHED, Frame};
 use super::image_pool::{Copies, Image, ImagePool};
 use super::leaf::Leaf;
@@ -44,6 +45,8 @@ pub(crate) struct PageSnapshot {
     pub(crate) epoch: u64,
     /// Pages to capture, ascending.
     pub(crate) dirty: Vec<PageId>,
+    /// The extents among them whose images are longer than a page, ascending, with the images' lengths.
+    pub(crate) long: Vec<(PageId, u32)>,
     /// Pages that were freed, ascending. Some may never have been in a checkpoint.
     pub(crate) freed: Vec<PageId>,
     /// The first number that was never used.
@@ -59,12 +62,53 @@ pub(crate) struct StartedSnapshot {
     next_page: PageId,
 }
 
-/// A page and what happened to it in an epoch.
+/// About what a snapshot would contain.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ChangedPages {
+    /// All pages.
+    pub(crate) pages: u64,
+    /// Those of them whose images are longer than a page.
+    pub(crate) long: u64,
+    /// The sum of the lengths of these images.
+    pub(crate) long_bytes: u64,
+    /// The first number that was never used.
+    pub(crate) next_page: PageId,
+}
+
+/// The changes of an epoch.
+#[derive(Debug, Default)]
+pub(super) struct ListedChanges {
+    changes: Vec<PageChange>,
+    /// The number of entries with an image longer than a page, and the sum of the lengths.
+    long: u64,
+    long_bytes: u64,
+}
+
+impl ListedChanges {
+    #[inline]
+    pub(super) fn push(&mut self, change: PageChange) {
+        let long_bytes = u64::from(change.long_image_bytes());
+        self.long += u64::from(long_bytes > 0);
+        self.long_bytes += long_bytes;
+        self.changes.push(change);
+    }
+
+    fn len(&self) -> usize {
+        self.changes.len()
+    }
+}
+
+/// A page and what happened to it in an epoch: its number in 40 bits, then the length of its image if that is
+/// longer than a page, and whether it was freed.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct PageChange(u64);
 
-/// Marks a page that was freed. Page numbers have 40 bits.
+const PAGE_BITS: u32 = 40;
+
+/// Marks a page that was freed.
 const FREED: u64 = 1 << 63;
+
+const _: () = assert!(EXTENT_IMAGE_BYTES_MAX << PAGE_BITS < FREED, "a length fits before the mark");
 
 impl PageChange {
     /// It was made or changed.
@@ -78,8 +122,17 @@ impl PageChange {
         PageChange(page.0 | FREED)
     }
 
+    /// The same page with the length of its image if that is longer than a page, otherwise 0.
+    pub(super) fn with_long_image(self, image_bytes: usize) -> PageChange {
+        PageChange(self.0 | (image_bytes as u64) << PAGE_BITS)
+    }
+
     fn page(self) -> PageId {
-        PageId(self.0 & !FREED)
+        PageId(self.0 & ((1 << PAGE_BITS) - 1))
+    }
+
+    fn long_image_bytes(self) -> u32 {
+        ((self.0 & !FREED) >> PAGE_BITS) as u32
     }
 
     fn is_freed(self) -> bool {
@@ -93,7 +146,7 @@ pub(super) struct PageSnapshots {
     epoch: AtomicU64,
     /// Pages changed or freed in this epoch, in the order of their changes. Held while a page is placed, so
     /// that a snapshot sees all of it or nothing.
-    pub(super) listed: Mutex<Vec<PageChange>, LISTED>,
+    pub(super) listed: Mutex<ListedChanges, LISTED>,
     images: Mutex<ImagePool, IMAGES>,
     copies: Copies,
     room: Condvar,
@@ -110,7 +163,7 @@ impl PageSnapshots {
     pub(super) fn new(page_bytes: u32, pre_image_bytes_max: u64) -> PageSnapshots {
         PageSnapshots {
             epoch: AtomicU64::new(1),
-            listed: Mutex::new(Vec::new()),
+            listed: Mutex::default(),
             images: Mutex::new(ImagePool::new()),
             copies: Copies::new(page_bytes),
             room: Condvar::new(),
@@ -199,12 +252,19 @@ fn win(frame: &Frame, seen: u64) -> bool {
     frame.modified_in.compare_exchange(seen, CLEAN, Ordering::AcqRel, Ordering::Acquire).is_ok()
 }
 
+/// Replaces the content of a buffer.
+fn replace(out: &mut Vec<u8>, image: &[u8]) {
+    out.clear();
+    out.extend_from_slice(image);
+}
+
 impl Buffer {
-    /// About how many pages a snapshot would contain now; pages that were changed and then freed also count.
-    /// And the first number that was never used.
-    pub(crate) fn changed_pages(&self) -> (u64, PageId) {
-        let changed = self.snapshots.listed.lock().len() as u64;
-        (changed, self.page_allocator.lock().next())
+    /// About what a snapshot would contain now; pages that were changed and then freed also count.
+    pub(crate) fn changed_pages(&self) -> ChangedPages {
+        let listed = self.snapshots.listed.lock();
+        let (pages, long_bytes, long) = (listed.len() as u64, listed.long_bytes, listed.long);
+        drop(listed);
+        ChangedPages { pages, long, long_bytes, next_page: self.page_allocator.lock().next() }
     }
 
     /// Begins a new epoch, in constant time. No section may be active, and the previous snapshot must be
@@ -218,7 +278,7 @@ impl Buffer {
         snapshots.epoch.store(epoch + 1, Ordering::Release);
         StartedSnapshot {
             epoch,
-            listed: std::mem::take(&mut *listed),
+            listed: std::mem::take(&mut *listed).changes,
             next_page: self.page_allocator.lock().next(),
         }
     }
@@ -230,14 +290,18 @@ impl Buffer {
         // A stable sort: the last change of a page stays last.
         listed.sort_by_key(|entry| entry.page());
         let (mut dirty, mut freed) = (Vec::with_capacity(listed.len()), Vec::new());
+        let mut long = Vec::new();
         for of_page in listed.chunk_by(|one, other| one.page() == other.page()) {
             let last = of_page[of_page.len() - 1];
             // A detached page may have the number of a freed one: for the checkpoint that page is gone.
             let pages = if last.is_freed() { &mut freed } else { &mut dirty };
             pages.push(last.page());
+            if !last.is_freed() && last.long_image_bytes() > 0 {
+                long.push((last.page(), last.long_image_bytes()));
+            }
         }
         self.snapshots.left.store(dirty.len() as u64, Ordering::Release);
-        PageSnapshot { epoch, dirty, freed, next_page }
+        PageSnapshot { epoch, dirty, long, freed, next_page }
     }
 
     /// Both at once.
@@ -251,9 +315,9 @@ impl Buffer {
         self.snapshots.images.lock().first()
     }
 
-    /// Copies the page as of the snapshot into `out`, which is a page long. Once for each dirty page of the
+    /// Copies the page as of the snapshot into `out`, replacing its content. Once for each dirty page of the
     /// snapshot, from any thread, while transactions continue.
-    pub(crate) fn capture(&self, epoch: u64, page: PageId, out: &mut [u8]) {
+    pub(crate) fn capture(&self, epoch: u64, page: PageId, out: &mut Vec<u8>) {
         let snapshots = &self.snapshots;
         assert!(
             epoch == snapshots.running.load(Ordering::Acquire),
@@ -264,7 +328,7 @@ impl Buffer {
             let image = found.unwrap_or_else(|| {
                 panic!("{page} was not dirty at the snapshot, or is already captured")
             });
-            out.copy_from_slice(image.bytes());
+            replace(out, image.bytes());
             drop(image);
             snapshots.room.notify_all();
         }
@@ -276,7 +340,7 @@ impl Buffer {
     }
 
     /// Captures the page from its frame, unless it has changed since the snapshot.
-    fn capture_in_place(&self, epoch: u64, page: PageId, out: &mut [u8]) -> bool {
+    fn capture_in_place(&self, epoch: u64, page: PageId, out: &mut Vec<u8>) -> bool {
         let guard = crossbeam_epoch::pin();
         let Some(frame) = self.translation.get(page, &guard) else {
             return false;
@@ -291,19 +355,19 @@ impl Buffer {
                 if leaf.is_gone() || !win(frame, seen) {
                     return false;
                 }
-                out.copy_from_slice(leaf.image());
+                replace(out, leaf.image());
             }
             Body::Inner(inner) => {
                 if !win(frame, seen) {
                     return false;
                 }
-                out.copy_from_slice(inner.image());
+                replace(out, inner.image());
             }
-            Body::Overflow(bytes) => {
+            Body::Value(bytes) => {
                 if !win(frame, seen) {
                     return false;
                 }
-                out.copy_from_slice(bytes);
+                replace(out, bytes);
             }
         }
         true
@@ -326,7 +390,12 @@ impl Buffer {
 
     /// Abandons the running snapshot: its pages are dirty again, captured or not, and those that it found
     /// freed count as freed since. Transactions continue meanwhile; only the capturing thread calls this.
-    pub(crate) fn abandon_snapshot(&self, epoch: u64, dirty: &[PageId], freed: &[PageId]) {
+    pub(crate) fn abandon_snapshot(
+        &self,
+        epoch: u64,
+        (dirty, long): (&[PageId], &[(PageId, u32)]),
+        freed: &[PageId],
+    ) {
         let snapshots = &self.snapshots;
         let running = snapshots.running.load(Ordering::Acquire);
         assert!(
@@ -344,9 +413,17 @@ impl Buffer {
             }
         }
         // Insert them before the changes listed since: the last entry of a page counts.
-        let dirty = dirty.iter().map(|page| PageChange::changed(*page));
+        let mut long = long.iter().peekable();
+        let dirty = dirty.iter().map(|page| {
+            let is_it = |of_long: &&(PageId, u32)| of_long.0 == *page;
+            let image_bytes = long.next_if(is_it).map_or(0, |of_long| of_long.1);
+            PageChange::changed(*page).with_long_image(image_bytes as usize)
+        });
         let freed = freed.iter().map(|page| PageChange::freed(*page));
-        snapshots.listed.lock().splice(0..0, dirty.chain(freed));
+        let mut listed = snapshots.listed.lock();
+        let since = std::mem::take(&mut *listed).changes;
+        dirty.chain(freed).chain(since).for_each(|change| listed.push(change));
+        drop(listed);
         // No thread adds an image any more: no page awaits capture.
         let gone = snapshots.images.lock().take_all();
         snapshots.left.store(0, Ordering::Release);

@@ -4,9 +4,10 @@ use super::blocks::{BLOCK_BYTES, Blocks, CellsOf};
 use super::frame::{Body, CLEAN, Content, DETACHED, Frame, FrameMemory};
 use super::image_pool::Image;
 use super::leaf::Leaf;
+use super::memory_need::MemoryNeed;
 use super::miss::{Forced, Miss, Stop};
 use super::options::BufferOptions;
-use super::page::Kind;
+use super::page::{self, Kind};
 use super::page_allocator::PageAllocator;
 use super::page_snapshot::{PageChange, PageSnapshots};
 use super::prefetch::prefetch;
@@ -38,10 +39,11 @@ pub(crate) struct Buffer {
     account: Arc<FrameMemory>,
     blocks: Blocks,
     low: Arc<Signal>,
-    /// Allocated numbers whose pages have not been placed yet.
-    promised: AtomicU64,
+    /// The memory of pages whose numbers are allocated and that have not been placed yet, in bytes.
+    promised_bytes: AtomicU64,
     forced: Option<Forced>,
     page_bytes: u32,
+    value_extent_bytes: u32,
     resident_bytes_max: u64,
     blocks_from_bytes: u64,
 }
@@ -65,9 +67,10 @@ impl Buffer {
             account,
             blocks: Blocks::new(CellsOf::pages(options.page_bytes as usize)),
             low: Arc::default(),
-            promised: AtomicU64::new(0),
+            promised_bytes: AtomicU64::new(0),
             forced: options.miss_every.map(Forced::new),
             page_bytes: options.page_bytes,
+            value_extent_bytes: options.value_extent_bytes,
             resident_bytes_max: options.resident_bytes_max,
             blocks_from_bytes: options.blocks_from_bytes,
         }
@@ -79,7 +82,12 @@ impl Buffer {
         self.page_bytes as usize
     }
 
-    /// The bytes of a page in memory with its frame.
+    /// The bytes of a new value in each of its extents but the last.
+    pub(crate) fn value_extent_bytes(&self) -> u32 {
+        self.value_extent_bytes
+    }
+
+    /// The bytes of a leaf or an inner node in memory with its frame.
     pub(crate) fn frame_bytes(&self) -> u64 {
         self.account.frame_bytes()
     }
@@ -96,7 +104,7 @@ impl Buffer {
 
     /// The memory that the cap leaves for images, in bytes.
     pub(super) fn free_for_images(&self) -> u64 {
-        let promised = self.promised.load(Ordering::Relaxed) * self.account.frame_bytes();
+        let promised = self.promised_bytes.load(Ordering::Relaxed);
         self.resident_bytes_max.saturating_sub(self.bytes_without_images() + promised)
     }
 
@@ -104,39 +112,51 @@ impl Buffer {
     /// the page. Refused when memory would exceed its cap; frames that are replaced while readers may see
     /// them can exceed it briefly by a few pages.
     pub(crate) fn allocate(&self, kind: Kind) -> Result<PageId> {
-        let promised = self.promised.fetch_add(1, Ordering::Relaxed) + 1;
-        let mut bytes = self.resident_bytes() + promised * self.account.frame_bytes();
-        if kind == Kind::Leaf && self.blocks.has_room() {
-            // The memory of a free cell is already counted.
-            bytes = bytes.saturating_sub(self.page_bytes.into());
-        }
-        if bytes > self.resident_bytes_max {
-            self.promised.fetch_sub(1, Ordering::Relaxed);
-            return Err(Error::Capped {
-                what: "memory for pages (resident_bytes_max)",
-                bytes,
-                bytes_max: self.resident_bytes_max,
-                advice: "delete rows or raise it",
-            });
-        }
+        let frame_bytes = self.account.frame_bytes();
+        // The memory of a free cell is already counted.
+        let is_counted = kind == Kind::Leaf && self.blocks.has_room();
+        self.promise(frame_bytes, if is_counted { self.page_bytes.into() } else { 0 })?;
         Ok(self.page_allocator.lock().allocate())
     }
 
-    /// True if `pages` pages of that kind fit below the memory cap now.
-    pub(crate) fn has_memory(&self, kind: Kind, pages: u64) -> bool {
-        let frames = self.promised.load(Ordering::Relaxed) + pages;
-        let mut bytes = self.resident_bytes() + frames * self.account.frame_bytes();
-        if kind == Kind::Leaf {
-            let cells = self.blocks.free_cells().min(pages);
-            bytes = bytes.saturating_sub(cells * u64::from(self.page_bytes));
+    /// Allocates consecutive numbers for extents, `count` of them for `value_bytes` of a value; returns the
+    /// first. [`Buffer::add_detached_page`] then adds each extent. Refused like [`Buffer::allocate`].
+    pub(crate) fn allocate_extents(&self, count: u64, value_bytes: u64) -> Result<PageId> {
+        let needed = MemoryNeed::Extents { count, value_bytes };
+        self.promise(needed.bytes(self.account.frame_bytes()), 0)?;
+        Ok(self.page_allocator.lock().allocate_run(count))
+    }
+
+    /// Promises memory for pages that are about to be placed, of which `counted_bytes` are in use already.
+    fn promise(&self, frame_bytes: u64, counted_bytes: u64) -> Result<()> {
+        let promised = self.promised_bytes.fetch_add(frame_bytes, Ordering::Relaxed) + frame_bytes;
+        let bytes = (self.resident_bytes() + promised).saturating_sub(counted_bytes);
+        if bytes <= self.resident_bytes_max {
+            return Ok(());
         }
+        self.promised_bytes.fetch_sub(frame_bytes, Ordering::Relaxed);
+        Err(Error::Capped {
+            what: "memory for pages (resident_bytes_max)",
+            bytes,
+            bytes_max: self.resident_bytes_max,
+            advice: "delete rows or raise it",
+        })
+    }
+
+    /// True if that memory is free below the cap now.
+    pub(crate) fn has_memory(&self, need: MemoryNeed) -> bool {
+        let needed = need.bytes(self.account.frame_bytes());
+        let promised = self.promised_bytes.load(Ordering::Relaxed);
+        let cells = self.blocks.free_cells().min(need.leaves());
+        let counted = cells * u64::from(self.page_bytes);
+        let bytes = (self.resident_bytes() + promised + needed).saturating_sub(counted);
         bytes <= self.resident_bytes_max
     }
 
-    /// Frees pages that have left the table, until `pages` pages of that kind fit below the cap, or none
-    /// waits for readers any more, or readers take too long. The caller must not hold a [`pin`].
-    pub(crate) fn free_retired(&self, kind: Kind, pages: u64) {
-        self.free_retired_until(|| self.has_memory(kind, pages));
+    /// Frees pages that have left the table, until the needed memory is free below the cap, or none waits for
+    /// readers any more, or readers take too long. The caller must not hold a [`pin`].
+    pub(crate) fn free_retired(&self, need: MemoryNeed) {
+        self.free_retired_until(|| self.has_memory(need));
     }
 
     /// The same until none waits for readers any more, for tests that count bytes.
@@ -162,24 +182,24 @@ impl Buffer {
 
     /// Returns an allocated number that got no page.
     pub(crate) fn release(&self, page: PageId) {
-        self.promised.fetch_sub(1, Ordering::Relaxed);
+        self.promised_bytes.fetch_sub(self.account.frame_bytes(), Ordering::Relaxed);
         self.page_allocator.lock().free(page);
     }
 
-    /// Adds a new page under its allocated number; it is dirty from the start.
+    /// Adds a new leaf or inner node under its allocated number; it is dirty from the start.
     pub(crate) fn add_page(&self, content: Content) {
         let content = self.moved_to_block(content);
         let mut listed = self.snapshots.listed.lock();
         let page = content.page();
         self.put_new(content, self.snapshots.epoch());
-        self.promised.fetch_sub(1, Ordering::Relaxed);
+        self.promised_bytes.fetch_sub(self.account.frame_bytes(), Ordering::Relaxed);
         listed.push(PageChange::changed(page));
     }
 
-    /// Adds a new page that no checkpoint sees until it is attached.
-    pub(crate) fn add_detached_page(&self, content: Content) {
-        self.put_new(content, DETACHED);
-        self.promised.fetch_sub(1, Ordering::Relaxed);
+    /// Adds a new extent under its allocated number. No checkpoint sees it until it is attached.
+    pub(crate) fn add_detached_page(&self, extent: Arc<[u8]>) {
+        let frame_bytes = self.put_new(Content::Value(extent), DETACHED);
+        self.promised_bytes.fetch_sub(frame_bytes, Ordering::Relaxed);
     }
 
     /// Ends the detached state of a page: it is dirty now.
@@ -190,12 +210,14 @@ impl Buffer {
             self.translation.get(page, &guard).expect("a detached page stays until attached");
         let before = frame.modified_in.swap(self.snapshots.epoch(), Ordering::AcqRel);
         assert!(before == DETACHED, "{page} was not detached");
-        listed.push(PageChange::changed(page));
+        let image_bytes = frame.value_bytes().filter(|bytes| *bytes > self.page_bytes());
+        listed.push(PageChange::changed(page).with_long_image(image_bytes.unwrap_or(0)));
     }
 
     /// Adds a page read from the data file, verified by the caller; it is clean.
     pub(crate) fn install(&self, page: PageId, image: Box<[u8]>) {
-        assert!(image.len() == self.page_bytes(), "{page} has {} bytes", image.len());
+        let is_extent = page::kind(&image) == Some(Kind::Extent);
+        assert!(image.len() == self.page_bytes() || is_extent, "{page} has {} bytes", image.len());
         let content = self.moved_to_block(Content::from_image(image));
         assert!(content.page() == page, "{page} carries the number of {}", content.page());
         self.put_new(content, CLEAN);
@@ -234,7 +256,7 @@ impl Buffer {
             Body::Inner(inner) => {
                 self.snapshots.hand_over(frame, page, Image::Shared(inner.image().clone()));
             }
-            Body::Overflow(bytes) => {
+            Body::Value(bytes) => {
                 self.snapshots.hand_over(frame, page, Image::Shared(bytes.clone()));
             }
         }
@@ -363,7 +385,7 @@ impl Buffer {
     }
 
     /// A key whose path from the root leads through that page, if the page is in the tree; none for an
-    /// overflow page and for a leaf that is gone.
+    /// extent and for a leaf that is gone.
     pub(crate) fn key_within(&self, page: PageId) -> Option<Vec<u8>> {
         let guard = crossbeam_epoch::pin();
         let frame = self.translation.get(page, &guard)?;
@@ -462,7 +484,7 @@ impl Buffer {
     /// True if pages take at least `from_bytes`, and another block fits below the cap.
     fn block_may_come(&self, from_bytes: u64) -> bool {
         let frames = self.account.bytes();
-        let promised = self.promised.load(Ordering::Relaxed) * self.account.frame_bytes();
+        let promised = self.promised_bytes.load(Ordering::Relaxed);
         let with_block = || self.resident_bytes() + promised + BLOCK_BYTES as u64;
         frames >= from_bytes && with_block() <= self.resident_bytes_max
     }
@@ -473,10 +495,14 @@ impl Buffer {
         self.translation.put(page, frame, may_come, guard);
     }
 
-    fn put_new(&self, content: Content, modified_in: u64) {
+    /// Returns the memory of the new frame with its page.
+    fn put_new(&self, content: Content, modified_in: u64) -> u64 {
         let guard = crossbeam_epoch::pin();
         let page = content.page();
         assert!(self.translation.get(page, &guard).is_none(), "{page} already exists");
-        self.put_frame(page, Frame::new(content, modified_in), &guard);
+        let frame = Frame::new(content, modified_in);
+        let frame_bytes = self.account.bytes_of(&frame);
+        self.put_frame(page, frame, &guard);
+        frame_bytes
     }
 }

@@ -107,7 +107,7 @@ impl Translation {
 
     /// Sets the page's frame, and retires the previous one. A block of frames `may_come` for it.
     pub(super) fn put(&self, page: PageId, frame: Frame, may_come: bool, guard: &Guard) {
-        self.account.charge();
+        self.account.charge(self.account.bytes_of(&frame));
         let entry = self.entry(page);
         entry.prefetch_hint.store(frame.prefetch_hint().0, Ordering::Relaxed);
         let frame = match self.frames.hold(frame, may_come) {
@@ -130,10 +130,12 @@ impl Translation {
 
     /// Frees a frame that has left its entry, once no reader can see it any more.
     fn retire(&self, frame: Shared<'_, Frame>, guard: &Guard) {
-        if frame.is_null() {
+        // SAFETY: as in `get`; the frame has just left its entry, and `guard` keeps it.
+        let Some(frame_bytes) = (unsafe { frame.as_ref() }).map(|it| self.account.bytes_of(it))
+        else {
             return;
-        }
-        self.account.retire();
+        };
+        self.account.retire(frame_bytes);
         let account = Arc::clone(&self.account);
         let release = move || {
             match NonNull::new(frame.as_raw().cast_mut()) {
@@ -145,7 +147,7 @@ impl Translation {
                 // (invariant 1), and this runs once, when no guard that could have seen it is left.
                 _ => drop(unsafe { frame.into_owned() }),
             }
-            account.discharge();
+            account.discharge(frame_bytes);
         };
         // SAFETY: the values in the closure may be dropped on any thread at any later time: the account is
         // reference-counted, and the frame is sendable and reachable only through the closure.

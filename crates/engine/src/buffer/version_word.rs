@@ -8,7 +8,7 @@
 //! | 0 | locked | a committing transaction will apply or leave the row within its section |
 //! | 1 | held | a transaction keeps the row over several statements; not used yet |
 //! | 2 | ghost | there is no such row: deleted, or locked by the commit that is about to insert it |
-//! | 3 | overflow | the value in the leaf is an overflow pointer; the value lies in overflow pages |
+//! | 3 | overflow | the value in the leaf is an extent pointer; the value lies in extents |
 
 use crate::ids::Csn;
 use std::fmt;
@@ -48,7 +48,7 @@ impl VersionWord {
         self.0 & GHOST != 0
     }
 
-    /// True if the value lies in overflow pages.
+    /// True if the value lies in extents.
     #[inline]
     pub(crate) fn is_overflow(self) -> bool {
         self.0 & OVERFLOW != 0
@@ -75,7 +75,7 @@ impl VersionWord {
         VersionWord(self.0 | GHOST)
     }
 
-    /// The same, with its value in overflow pages.
+    /// The same, with its value in extents.
     #[inline]
     #[must_use]
     pub(crate) fn overflow(self) -> VersionWord {

@@ -6,7 +6,7 @@
 
 use crate::checkpoint::file_growth::FileGrowth;
 use crate::checkpoint::options::FileOptions;
-use crate::checkpoint::page_map::PageMap;
+use crate::checkpoint::page_map::{LongImages, PageMap};
 use crate::checkpoint::root::{BLOCK_BYTES, COPY_BLOCK, Root, block_offset, slot_bytes};
 use crate::checkpoint::slot_allocator::SlotAllocator;
 use crate::error::{Error, Result};
@@ -59,6 +59,16 @@ impl<D: Disk> DataFile<D> {
 
     pub(super) fn slot_bytes(&self) -> u64 {
         slot_bytes(self.root.page_bytes)
+    }
+
+    /// The average length in bytes of the images that are not longer than a page; without any, that of leaves
+    /// filled in key order.
+    pub(super) fn image_bytes_mean(&self) -> u64 {
+        let LongImages { count, bytes } = self.map.long;
+        match self.root.pages - count {
+            0 => u64::from(self.root.page_bytes) * 3 / 4,
+            pages => (self.root.image_bytes - bytes).div_ceil(pages),
+        }
     }
 
     /// Where a slot begins, in bytes.

@@ -10,11 +10,11 @@
 //! need counts; and if even that fails, the checkpoint stops with `Full` before any root names what it has
 //! written, and its next step tries again. An unsuccessful growth is undone.
 
+use crate::buffer::page_snapshot::ChangedPages;
 use crate::checkpoint::data_file::DataFile;
 use crate::checkpoint::page_map::{self, FILE_BYTES_MAX};
 use crate::checkpoint::root::Directory;
 use crate::error::{Error, Result};
-use crate::ids::PageId;
 use std::path::Path;
 use syncline_vfs::{Disk, File};
 
@@ -33,12 +33,16 @@ const PARTS_IN_IMAGES: u64 = 32;
 /// The free slots that a checkpoint needs.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct SpaceNeeded {
-    /// The number of page images, each in one piece.
+    /// The number of images that are not longer than a page, each in one piece.
     pub(super) images: u64,
     /// Their expected average length.
     pub(super) image_bytes: u64,
     /// Their maximum length.
     pub(super) page_bytes: u64,
+    /// The bytes of all longer images, each in one piece as well.
+    pub(super) long_bytes: u64,
+    /// The length of the longest.
+    pub(super) longest_bytes: u64,
     /// Slots that may lie anywhere.
     pub(super) single: u64,
     /// Additional slots that must be consecutive.
@@ -55,13 +59,18 @@ impl SpaceNeeded {
     /// The same without any loss.
     fn stream_slots_min(&self, slot_bytes: u64) -> u64 {
         if self.images == 0 {
-            return 0;
+            return self.long_slots(slot_bytes);
         }
         let bytes = self.images * self.image_bytes;
-        bytes.div_ceil(slot_bytes).max(self.at_least(slot_bytes))
+        bytes.div_ceil(slot_bytes).max(self.at_least(slot_bytes)) + self.long_slots(slot_bytes)
     }
 
-    /// How many consecutive slots are enough for any image.
+    /// The slots of the images that are longer than a page.
+    fn long_slots(&self, slot_bytes: u64) -> u64 {
+        self.long_bytes.div_ceil(slot_bytes)
+    }
+
+    /// How many consecutive slots are enough for any image that is not longer than a page.
     pub(super) fn at_least(&self, slot_bytes: u64) -> u64 {
         self.page_bytes.div_ceil(slot_bytes)
     }
@@ -79,26 +88,25 @@ pub(super) struct FileGrowth {
 }
 
 impl<D: Disk> DataFile<D> {
-    /// Performs the next I/O to make room for a later checkpoint of `dirty` pages with ids below `next_page`;
-    /// returns its bytes and the bytes left, or none once there is room. Asserts that no checkpoint is
-    /// running. Fails with `Full` if the disk has no space; any other failure is final.
-    pub(crate) fn make_room(
-        &mut self,
-        dirty: u64,
-        next_page: PageId,
-    ) -> Result<Option<(u64, u64)>> {
+    /// Performs the next I/O to make room for a later checkpoint of the changed pages; returns its bytes and
+    /// the bytes left, or none once there is room. Asserts that no checkpoint is running. Fails with `Full`
+    /// if the disk has no space; any other failure is final.
+    pub(crate) fn make_room(&mut self, changed: &ChangedPages) -> Result<Option<(u64, u64)>> {
         assert!(!self.has_checkpoint, "the running checkpoint makes room");
         self.check_alive()?;
-        let map_pages = page_map::map_pages_for(next_page, self.slot_bytes());
+        let map_pages = page_map::map_pages_for(changed.next_page, self.slot_bytes());
         let directory = Directory {
             map_pages,
             meta_bytes: self.root.meta.len() as u64,
             ..Directory::default()
         };
         let needed = SpaceNeeded {
-            images: dirty,
-            image_bytes: self.root.image_bytes_mean(),
+            images: changed.pages - changed.long,
+            image_bytes: self.image_bytes_mean(),
             page_bytes: self.root.page_bytes.into(),
+            long_bytes: changed.long_bytes,
+            // The longest one is not known yet: the checkpoint makes what is missing for it.
+            longest_bytes: 0,
             single: map_pages,
             in_a_row: directory.slots(self.slot_bytes()),
         };
@@ -205,10 +213,22 @@ fn missing<D: Disk>(needed: SpaceNeeded, stream: u64, file: &DataFile<D>) -> u64
     let usable = file.slots.free_in_runs(at_least);
     let SpaceNeeded { single, in_a_row, .. } = needed;
     let missing = (stream + single + in_a_row).saturating_sub(usable);
+    let missing = missing.max(missing_for_long(needed, file));
     if in_a_row == 0 || file.slots.find_run(in_a_row).is_some() {
         return missing;
     }
     missing.max(in_a_row - file.slots.free_at_end())
+}
+
+/// How many slots are missing for images that are longer than a page: runs that have room for any of them.
+fn missing_for_long<D: Disk>(needed: SpaceNeeded, file: &DataFile<D>) -> u64 {
+    let slot_bytes = file.slot_bytes();
+    let at_least = needed.longest_bytes.div_ceil(slot_bytes);
+    let slots = needed.long_slots(slot_bytes);
+    if slots == 0 {
+        return 0;
+    }
+    slots.max(at_least).saturating_sub(file.slots.free_in_runs(at_least.max(1)))
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use super::root::{
     BLOCK_BYTES, BlockRead, Directory, FORMAT, Features, ROOT_BYTES, Root, slot_bytes,
 };
 use crate::access::btree::Tree;
-use crate::access::btree::overflow::OverflowPointer;
+use crate::access::btree::extents::ExtentPointer;
 use crate::fuzzing::{Input, with_a_bit_flipped};
 use crate::ids::{Csn, DatabaseId, PageId, SlotId, TreeId};
 use crate::tree_directory::TreeDirectory;
@@ -142,6 +142,6 @@ pub(crate) fn tree_directory_seeds() -> Vec<Vec<u8>> {
     for (id, root) in [(1, 3), (2, 9), (7, 1 << 35)] {
         trees.add(Arc::new(Tree::existing(TreeId(id), PageId(root))));
     }
-    let orphan = OverflowPointer { bytes: 5_000, first: PageId(77) };
+    let orphan = ExtentPointer::of(5_000, PageId(77)).to_value();
     vec![empty, trees.snapshot().to_bytes(&[]), trees.snapshot().to_bytes(&[orphan, orphan])]
 }

@@ -1,17 +1,19 @@
 //! Writes page images back to back into runs of free slots, up to 256 KiB per write.
 //!
-//! An image lies in one piece. A write fills whole slots, so that no slot is written twice: the rest of its
-//! last slot stays empty, and so does the end of a run in which the next image has no room. Unused slots of a
-//! run are returned.
+//! The images that go into a run are a stream of bytes: one may continue in the next write, but lies in one
+//! piece, in one run. A write fills whole slots, so that no slot is written twice: where no further image has
+//! room, the rest of the last slot stays empty, and unused slots of the run are returned. An image that is
+//! longer than a page, an extent's, may not fit into the runs at hand; then it waits for a longer one.
 
 use crate::checkpoint::data_file::DataFile;
 use crate::checkpoint::page_map::Entry;
 use crate::error::Result;
 use crate::ids::{SlotId, TreeId};
+use crate::planted_bug::{PlantedBug, planted};
 use std::ops::Range;
 use syncline_vfs::{AlignedBuffer, Disk};
 
-/// The most bytes in one write: few enough not to delay a commit's sync for long.
+/// The most bytes in one write by default: few enough not to delay a commit's sync for long.
 pub(super) const WRITE_BYTES_MAX: usize = 256 << 10;
 
 /// A captured image that is to be written.
@@ -24,64 +26,103 @@ pub(super) struct SealedImage {
     pub(super) tree: TreeId,
 }
 
+/// An image that was captured and is not written completely.
+#[derive(Clone, Copy, Debug)]
+struct PartialImage {
+    sealed: SealedImage,
+    /// How many of its bytes earlier writes hold; 0 if it has no location yet.
+    written: usize,
+}
+
 /// The state of writing the images of one checkpoint.
 #[derive(Debug)]
 pub(super) struct ImageWriter {
     /// The contents of the next write.
     buffer: AlignedBuffer,
-    /// The next image, before it is known to fit behind the last one.
+    /// The image that was captured last.
     next: Vec<u8>,
-    /// The image in `next`, if it did not fit.
-    carried: Option<SealedImage>,
-    /// Taken slots without contents, in runs; the last run is filled next.
+    /// The image in `next`, if the last write does not hold all of it.
+    carried: Option<PartialImage>,
+    /// Taken slots without contents, in runs of at least a page. The last one is filled next; if an image
+    /// was written in part, the rest goes to the start of that run.
     runs: Vec<Range<u64>>,
+    page_bytes: u64,
 }
 
 impl ImageWriter {
-    /// For at most `images` images of at most a page each.
-    pub(super) fn new(page_bytes: usize, images: usize) -> ImageWriter {
-        let most = images.saturating_mul(page_bytes);
+    /// For at most `images` images of at most a page each, and others with `long_bytes` together, in writes
+    /// of at most about `write_bytes_max`.
+    pub(super) fn new(
+        page_bytes: usize,
+        (images, long_bytes): (usize, u64),
+        write_bytes_max: usize,
+    ) -> ImageWriter {
+        let write_bytes_max = write_bytes_max.next_multiple_of(page_bytes);
+        let long_bytes = (long_bytes as usize).next_multiple_of(page_bytes);
+        let most = images.saturating_mul(page_bytes).saturating_add(long_bytes);
         ImageWriter {
-            buffer: AlignedBuffer::zeroed(most.clamp(page_bytes, WRITE_BYTES_MAX)),
-            next: vec![0; page_bytes],
+            buffer: AlignedBuffer::zeroed(most.clamp(page_bytes, write_bytes_max)),
+            next: Vec::with_capacity(page_bytes),
             carried: None,
             runs: Vec::new(),
+            page_bytes: page_bytes as u64,
         }
     }
 
-    /// True if there is no run to fill.
-    pub(super) fn wants_runs(&self) -> bool {
-        self.runs.is_empty()
+    /// How many consecutive slots it needs before it can write anything; none if it has them.
+    pub(super) fn wants_run(&self, slot_bytes: u64) -> Option<u64> {
+        let needed = self.next_slots(slot_bytes);
+        let has_one = self.runs.iter().any(|run| run.end - run.start >= needed);
+        (!has_one).then_some(needed)
     }
 
-    /// Adds runs to be filled, in ascending order, each long enough for a whole page.
-    pub(super) fn give_runs(&mut self, mut runs: Vec<Range<u64>>) {
+    /// The consecutive slots for the next image if it is captured, otherwise for a page.
+    fn next_slots(&self, slot_bytes: u64) -> u64 {
+        let missing = |image: PartialImage| (image.sealed.bytes - image.written) as u64;
+        self.carried.map_or(self.page_bytes, missing).div_ceil(slot_bytes)
+    }
+
+    /// True if the last write ended within an image.
+    pub(super) fn is_partial(&self) -> bool {
+        self.carried.is_some_and(|image| image.written > 0)
+    }
+
+    /// Sets the runs to be filled, in ascending order, each long enough for a page.
+    pub(super) fn set_runs(&mut self, mut runs: Vec<Range<u64>>) {
         assert!(self.runs.is_empty(), "runs are left");
         runs.reverse();
         self.runs = runs;
     }
 
-    /// Writes as many images as fit into one write. `capture` puts the next image into the given page, or
-    /// returns none at the end; `written` receives the location of each. Returns the bytes written: 0 if the
-    /// next image waits for another run.
+    /// Returns all runs: they do not suffice.
+    pub(super) fn give_back_runs<D: Disk>(&mut self, file: &mut DataFile<D>) {
+        assert!(!self.is_partial(), "an image has its slots before its first byte is written");
+        for run in self.runs.drain(..) {
+            give_back(file, run);
+        }
+    }
+
+    /// Writes as many images as fit into one write. `capture` puts the next image into the given buffer,
+    /// a page long, or returns none at the end; `placed` receives the location of each. Returns the bytes
+    /// written: 0 if the next image waits for another run.
     pub(super) fn write<D: Disk>(
         &mut self,
         file: &mut DataFile<D>,
-        capture: &mut dyn FnMut(&mut [u8]) -> Option<SealedImage>,
-        written: &mut dyn FnMut(SealedImage, Entry),
+        capture: &mut dyn FnMut(&mut Vec<u8>) -> Option<SealedImage>,
+        placed: &mut dyn FnMut(SealedImage, Entry),
     ) -> Result<usize> {
         let slot_bytes = file.slot_bytes();
-        while let Some(run) = self.runs.pop() {
+        while let Some(run) = self.take_run(slot_bytes) {
             let offset = run.start * slot_bytes;
             let room = (run.end - run.start) * slot_bytes;
             let used = self.fill(offset, room, capture, &mut |sealed, entry| {
                 file.slots.hold(entry.slots(slot_bytes));
-                written(sealed, entry);
+                placed(sealed, entry);
             });
             let slots = (used as u64).div_ceil(slot_bytes);
             let bytes = (slots * slot_bytes) as usize;
             let rest = run.start + slots..run.end;
-            if self.has_room_in(&rest, slot_bytes) {
+            if self.is_partial() || (rest.end - rest.start) * slot_bytes >= self.page_bytes {
                 self.runs.push(rest);
             } else {
                 give_back(file, rest);
@@ -95,53 +136,67 @@ impl ImageWriter {
         Ok(0)
     }
 
+    /// Takes the last run that has room for the next image out of the list.
+    fn take_run(&mut self, slot_bytes: u64) -> Option<Range<u64>> {
+        let needed = self.next_slots(slot_bytes);
+        let at = self.runs.iter().rposition(|run| run.end - run.start >= needed)?;
+        Some(self.runs.remove(at))
+    }
+
     /// Ends the writing and frees the unused slots.
     pub(super) fn end<D: Disk>(&mut self, file: &mut DataFile<D>) {
         assert!(self.carried.is_none(), "an image was captured and not written");
-        for run in self.runs.drain(..) {
-            give_back(file, run);
-        }
+        self.give_back_runs(file);
     }
 
     /// The same for an abandoned checkpoint: a waiting image is dropped.
     pub(super) fn abandon<D: Disk>(&mut self, file: &mut DataFile<D>) {
+        self.give_back_runs(file);
         self.carried = None;
-        self.end(file);
     }
 
-    /// Copies images into the buffer until the next one does not fit there or in the run; returns their
-    /// bytes.
+    /// Copies images into the buffer until it is full or the next one does not fit into the run; returns
+    /// their bytes. The last image may be copied in part.
     fn fill(
         &mut self,
         offset: u64,
         room: u64,
-        capture: &mut dyn FnMut(&mut [u8]) -> Option<SealedImage>,
-        written: &mut dyn FnMut(SealedImage, Entry),
+        capture: &mut dyn FnMut(&mut Vec<u8>) -> Option<SealedImage>,
+        placed: &mut dyn FnMut(SealedImage, Entry),
     ) -> usize {
-        let room = self.buffer.len().min(room as usize);
         let mut used = 0;
-        while let Some(sealed) = self.carried.take().or_else(|| capture(&mut self.next)) {
-            if used + sealed.bytes > room {
-                self.carried = Some(sealed);
-                break;
-            }
-            self.buffer[used..used + sealed.bytes].copy_from_slice(&self.next[..sealed.bytes]);
-            let entry = Entry {
-                offset: offset + used as u64,
-                bytes: sealed.bytes as u32,
-                crc: sealed.crc,
-                tree: sealed.tree,
+        while used < self.buffer.len() {
+            let mut captured = || {
+                self.next.resize(self.page_bytes as usize, 0);
+                capture(&mut self.next).map(|sealed| PartialImage { sealed, written: 0 })
             };
-            written(sealed, entry);
-            used += sealed.bytes;
+            let Some(image) = self.carried.take().or_else(&mut captured) else {
+                break;
+            };
+            let PartialImage { sealed, written } = image;
+            let left = sealed.bytes - written;
+            if written == 0 {
+                if (used + left) as u64 > room {
+                    self.carried = Some(image);
+                    break;
+                }
+                let entry = Entry {
+                    offset: offset + used as u64,
+                    bytes: sealed.bytes as u32,
+                    crc: sealed.crc,
+                    tree: sealed.tree,
+                };
+                placed(sealed, entry);
+            }
+            let part = left.min(self.buffer.len() - used);
+            let from = if planted(PlantedBug::RestartImageInNextWrite) { 0 } else { written };
+            self.buffer[used..used + part].copy_from_slice(&self.next[from..from + part]);
+            used += part;
+            if part < left {
+                self.carried = Some(PartialImage { sealed, written: written + part });
+            }
         }
         used
-    }
-
-    /// True if the run has room for the waiting image.
-    fn has_room_in(&self, run: &Range<u64>, slot_bytes: u64) -> bool {
-        let bytes = self.carried.map_or(1, |sealed| sealed.bytes as u64);
-        (run.end - run.start) * slot_bytes >= bytes
     }
 }
 

@@ -11,8 +11,8 @@
 //!                           |image|image|image|   |         in one piece, over the borders of slots
 //! ```
 //!
-//! An image is as long as the used part of its page, so that two images of every page, which a checkpoint of
-//! all pages needs, are not much more than twice the stored data.
+//! An image is as long as the used part of its page, and an extent's up to 1 MiB, so that two images of
+//! every page, which a checkpoint of all pages needs, are not much more than twice the stored data.
 //!
 //! A checkpoint (`state_machine`) never overwrites anything that a root names. It goes through these states,
 //! one I/O per step; the caller of [`Checkpoint::step`] drives it:
@@ -42,7 +42,7 @@
 //!    running one.
 //! 2. A slot is free only if neither the last stable root nor the running checkpoint names it or any image
 //!    that lies in it, in part or as a whole. So no slot is written while another image in it is needed: all
-//!    images of a slot come with one write.
+//!    that a slot holds comes with one write, although an image may continue in the next one.
 //! 3. A root is written only when everything it names is stable and the log is stable up to its commit.
 //! 4. Roots alternate between two blocks. Opening first secures the root that it chose: it writes it to the
 //!    third block and syncs, then writes it to its own block and syncs. A root whose sync had failed may be
@@ -96,6 +96,6 @@ pub(crate) use {
     inspect::Inspection,
     options::{FileOptions, check_extent},
     plan::Work,
-    root::Root,
+    root::{FORMAT_OF_EXTENTS, Root},
     state_machine::{Checkpoint, DirtyPages, Progress},
 };

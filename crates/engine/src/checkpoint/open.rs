@@ -8,12 +8,13 @@
 //!    one: everything that a root names was stable before the root was written.
 //! 3. The root is secured before anything else is written (invariant 4 of the parent module).
 
+use crate::buffer::extent::EXTENT_IMAGE_BYTES_MAX;
 use crate::buffer::page::{self, HEADER_BYTES};
 use crate::checkpoint::damage::damaged;
 use crate::checkpoint::data_file::{DataFile, open_io, open_options};
 use crate::checkpoint::file_growth::FileGrowth;
 use crate::checkpoint::options::FileOptions;
-use crate::checkpoint::page_map::{self, ENTRY_BYTES, Entry, PageMap};
+use crate::checkpoint::page_map::{self, ENTRY_BYTES, Entry, LongImages, PageMap};
 use crate::checkpoint::root::{
     BLOCK_BYTES, BLOCKS, BlockRead, COPY_BLOCK, FORMAT, Features, ROOT_BYTES, Root,
     SLOTS_FROM_BYTES, block_offset, read_block, slot_bytes,
@@ -145,12 +146,13 @@ impl<D: Disk> DataFile<D> {
             );
             return Err(damaged(&self.path, root_at, what));
         }
-        let page_bytes = self.root.page_bytes;
-        let is_odd = |entry: &&Entry| !(HEADER_BYTES as u32..=page_bytes).contains(&entry.bytes);
+        let lengths = HEADER_BYTES as u32..=EXTENT_IMAGE_BYTES_MAX as u32;
+        let is_odd = |entry: &&Entry| !lengths.contains(&entry.bytes);
         if let Some(odd) = named.iter().find(is_odd) {
-            let what = format!("an image has {} bytes, of a page of {page_bytes}", odd.bytes);
+            let what = format!("an image has {} bytes, which no page has", odd.bytes);
             return Err(damaged(&self.path, odd.offset, what));
         }
+        self.map.long = LongImages::of(named.iter().copied(), self.root.page_bytes);
         let held = self.slots.hold_named(named, self.slot_bytes());
         held.map_err(|entry| {
             let what = "an image overlaps another named area, or lies outside the file";

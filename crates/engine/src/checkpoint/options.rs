@@ -1,5 +1,6 @@
 //! The data file's options: each with its default, its limits and the reason for both.
 
+use crate::checkpoint::image_writer::WRITE_BYTES_MAX;
 use crate::error::{Result, check_option};
 
 /// How a data file is used. None of this is stored in the file.
@@ -16,6 +17,9 @@ pub(crate) struct FileOptions {
     /// Bypass the page cache, if pages have at least 4 KiB and the file system offers it. Default true: a
     /// checkpoint would otherwise evict what other programs have cached.
     pub(crate) direct: bool,
+    /// The most bytes of images in one write, rounded up to whole pages. Default 256 KiB: few enough not to
+    /// delay a commit's sync for long. Small ones are for tests.
+    pub(crate) write_bytes_max: usize,
     /// Read only: nothing is written, not even to secure the root.
     pub(crate) read_only: bool,
 }
@@ -26,6 +30,7 @@ impl Default for FileOptions {
             extent_bytes: 64 << 20,
             reserve_bytes: 16 << 20,
             direct: true,
+            write_bytes_max: WRITE_BYTES_MAX,
             read_only: false,
         }
     }

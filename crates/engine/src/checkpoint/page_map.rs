@@ -116,6 +116,29 @@ pub(super) struct PageMap {
     pub(super) entries: Vec<Entry>,
     /// By index: the directory's entries.
     pub(super) map_pages: Vec<Entry>,
+    /// The images that are longer than a page.
+    pub(super) long: LongImages,
+}
+
+/// Images that are longer than a page.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct LongImages {
+    /// Their number.
+    pub(super) count: u64,
+    /// The sum of their lengths.
+    pub(super) bytes: u64,
+}
+
+impl LongImages {
+    /// Those among the entries.
+    pub(super) fn of(entries: impl Iterator<Item = Entry>, page_bytes: u32) -> LongImages {
+        let mut long = LongImages::default();
+        for entry in entries.filter(|entry| entry.bytes > page_bytes) {
+            long.count += 1;
+            long.bytes += u64::from(entry.bytes);
+        }
+        long
+    }
 }
 
 impl PageMap {

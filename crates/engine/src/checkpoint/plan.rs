@@ -17,6 +17,8 @@ pub(crate) struct Work {
     pub(crate) csn: Csn,
     /// Pages to capture and write, in any order, without duplicates.
     pub(crate) dirty: Vec<PageId>,
+    /// The dirty pages with an image longer than a page, and the lengths of these images.
+    pub(crate) long: Vec<(PageId, u32)>,
     /// Freed pages, in any order, without duplicates, none of them dirty. Some may never have been written by
     /// a checkpoint.
     pub(crate) freed: Vec<PageId>,
@@ -37,7 +39,7 @@ pub(super) struct ChangedMapPage {
 /// The plan of one checkpoint.
 #[derive(Debug)]
 pub(super) struct Plan {
-    /// With `dirty` and `freed` in ascending order.
+    /// With its lists in ascending order.
     pub(super) work: Work,
     pub(super) number: u64,
     pub(super) map_pages: Vec<ChangedMapPage>,
@@ -71,6 +73,7 @@ impl Superseded {
 impl Plan {
     pub(super) fn new<D: Disk>(file: &DataFile<D>, mut work: Work) -> Plan {
         work.dirty.sort_unstable();
+        work.long.sort_unstable();
         work.freed.sort_unstable();
         check(file, &work);
         let slot_bytes = file.slot_bytes();
@@ -79,7 +82,7 @@ impl Plan {
             number: file.root.number + 1,
             slot_bytes,
             page_bytes: file.root.page_bytes.into(),
-            image_bytes: file.root.image_bytes_mean(),
+            image_bytes: file.image_bytes_mean(),
             work,
         }
     }
@@ -89,16 +92,19 @@ impl Plan {
         SpaceNeeded {
             single: self.used_map_pages().count() as u64,
             in_a_row: self.directory_slots(),
-            ..self.space_for_pages(self.work.dirty.len())
+            ..self.space_for_images(self.work.dirty.len() - self.work.long.len(), self.long_bytes())
         }
     }
 
-    /// The slots for the images of `pages` pages.
-    pub(super) fn space_for_pages(&self, pages: usize) -> SpaceNeeded {
+    /// The slots for images of which none is longer than a page, and for others with `long_bytes` together.
+    pub(super) fn space_for_images(&self, images: usize, long_bytes: u64) -> SpaceNeeded {
+        let longest = self.work.long.iter().map(|(_, bytes)| u64::from(*bytes)).max();
         SpaceNeeded {
-            images: pages as u64,
+            images: images as u64,
             image_bytes: self.image_bytes,
             page_bytes: self.page_bytes,
+            long_bytes,
+            longest_bytes: longest.unwrap_or(0),
             single: 0,
             in_a_row: 0,
         }
@@ -123,9 +129,21 @@ impl Plan {
         used.map(|changed| changed.index)
     }
 
-    /// The bytes that the checkpoint writes, excluding file growth, if each image fills its page.
+    /// The bytes that the checkpoint writes, excluding file growth, if each image of a page fills it.
     pub(super) fn bytes(&self) -> u64 {
-        self.work.dirty.len() as u64 * self.page_bytes + self.bytes_behind_pages()
+        let pages = self.work.dirty.len() - self.work.long.len();
+        pages as u64 * self.page_bytes + self.long_bytes() + self.bytes_behind_pages()
+    }
+
+    /// The bytes of all images that are longer than a page.
+    pub(super) fn long_bytes(&self) -> u64 {
+        self.work.long.iter().map(|(_, bytes)| u64::from(*bytes)).sum()
+    }
+
+    /// The length of a page's image, if it is longer than a page.
+    pub(super) fn long_image_bytes(&self, page: PageId) -> Option<u64> {
+        let at = self.work.long.binary_search_by_key(&page, |(page, _)| *page).ok()?;
+        Some(self.work.long[at].1.into())
     }
 
     /// The bytes that it writes after its pages.
@@ -183,6 +201,8 @@ fn check<D: Disk>(file: &DataFile<D>, work: &Work) {
     }
     let is_dirty = |page: &PageId| work.dirty.binary_search(page).is_ok();
     assert!(!work.freed.iter().any(is_dirty), "a freed page is dirty");
+    let is_long = |(page, bytes): &(PageId, u32)| is_dirty(page) && *bytes > file.root.page_bytes;
+    assert!(work.long.iter().all(is_long), "a long image is not of a dirty page, or not long");
 }
 
 fn changed_map_pages<D: Disk>(file: &DataFile<D>, work: &Work) -> Vec<ChangedMapPage> {

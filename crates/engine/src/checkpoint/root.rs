@@ -33,6 +33,7 @@
 //!    damages no other.
 //! 2. Magic, checksum and format keep their positions in every later format.
 
+use crate::buffer::extent::EXTENT_IMAGE_BYTES_MAX;
 use crate::buffer::page::{u32_at, u64_at};
 use crate::checkpoint::options::is_page_size;
 use crate::checkpoint::page_map::ENTRY_BYTES;
@@ -57,6 +58,9 @@ pub(super) const SLOTS_FROM_BYTES: u64 = 32 << 10;
 
 /// The format that checkpoints write.
 pub(super) const FORMAT: u32 = 3;
+
+/// The first format whose long values lie in extents.
+pub(crate) const FORMAT_OF_EXTENTS: u32 = 3;
 
 /// The earliest format that can be opened.
 pub(super) const FORMAT_MIN: u32 = 2;
@@ -83,8 +87,8 @@ impl Features {
 /// A decoded root.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Root {
-    /// The format of the map that it names.
-    pub(super) format: u32,
+    /// The format of the map that it names, and of the long values in its pages.
+    pub(crate) format: u32,
     pub(crate) features: Features,
     pub(crate) database: DatabaseId,
     /// The checkpoint's number; 1 is the empty state.
@@ -140,14 +144,6 @@ pub(super) fn block_offset(block: u8) -> u64 {
 }
 
 impl Root {
-    /// The average length of an image in bytes; without images, that of leaves filled in key order.
-    pub(super) fn image_bytes_mean(&self) -> u64 {
-        match self.pages {
-            0 => u64::from(self.page_bytes) * 3 / 4,
-            pages => self.image_bytes.div_ceil(pages),
-        }
-    }
-
     /// The root as bytes, without the metadata, which lies with the directory.
     pub(super) fn to_bytes(&self) -> [u8; ROOT_BYTES] {
         let mut bytes = [0; ROOT_BYTES];
@@ -262,7 +258,7 @@ fn is_sensible(root: &Root) -> bool {
         && root.directory.map_pages < limit
         && root.directory.meta_bytes < limit
         && root.pages < limit
-        && root.image_bytes <= root.pages * u64::from(root.page_bytes)
+        && root.image_bytes <= root.pages * EXTENT_IMAGE_BYTES_MAX
 }
 
 #[cfg(test)]

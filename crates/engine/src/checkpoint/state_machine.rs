@@ -8,7 +8,7 @@ use crate::buffer::page;
 use crate::checkpoint::data_file::DataFile;
 use crate::checkpoint::file_growth::{FileGrowth, SpaceNeeded};
 use crate::checkpoint::image_writer::{ImageWriter, SealedImage, WRITE_BYTES_MAX};
-use crate::checkpoint::page_map::{self, ENTRY_BYTES, Entry};
+use crate::checkpoint::page_map::{self, ENTRY_BYTES, Entry, LongImages};
 use crate::checkpoint::plan::{Plan, Work};
 use crate::checkpoint::root::{BLOCK_BYTES, Directory, FORMAT, Root};
 use crate::error::Result;
@@ -47,9 +47,9 @@ enum State {
 
 /// The source of a checkpoint's pages.
 pub(crate) trait DirtyPages {
-    /// Copies the image of a dirty page, as of the snapshot, into `out`, which is a page long, and returns
-    /// its length. Called once for each page.
-    fn capture(&mut self, page: PageId, out: &mut [u8]) -> usize;
+    /// Replaces the content of `out`, which is a page long, by the image of a dirty page as of the snapshot.
+    /// Called once for each page.
+    fn capture(&mut self, page: PageId, out: &mut Vec<u8>);
 
     /// A dirty page, not captured yet, that should be captured before others.
     fn first(&mut self) -> Option<PageId>;
@@ -67,8 +67,10 @@ pub(crate) struct Checkpoint {
     captured: Captured,
     /// Entries of the dirty pages, in their order: absent until they are written.
     written: Vec<Entry>,
-    /// How many of them are written.
-    images_written: usize,
+    /// How many images of at most a page have no location yet.
+    pages_left: usize,
+    /// The bytes of the longer ones without a location.
+    long_bytes_left: u64,
     /// Entries of the changed map pages written so far, in the order of the used ones.
     map_written: Vec<Entry>,
     /// The new directory, with its checksum once it is built.
@@ -108,11 +110,16 @@ impl<D: Disk> DataFile<D> {
         Checkpoint {
             state: State::FileGrowth,
             growth: std::mem::take(&mut self.ahead),
-            image_writer: ImageWriter::new(self.page_bytes(), pages),
+            image_writer: ImageWriter::new(
+                self.page_bytes(),
+                (pages - plan.work.long.len(), plan.long_bytes()),
+                self.options.write_bytes_max,
+            ),
+            pages_left: pages - plan.work.long.len(),
+            long_bytes_left: plan.long_bytes(),
             taken: None,
             captured: Captured { pages: vec![false; pages], all_before: 0 },
             written: vec![Entry::ABSENT; pages],
-            images_written: 0,
             map_written: Vec::new(),
             directory: plan.directory(),
             directory_image: AlignedBuffer::zeroed(directory_bytes as usize),
@@ -129,8 +136,8 @@ impl Checkpoint {
         self.plan.work.csn
     }
 
-    /// Bytes still to be written, for pacing: images, as if each filled its page, map, directory and root,
-    /// and the known growth of the file.
+    /// Bytes still to be written, for pacing: images, as if each of a page filled it, map, directory and
+    /// root, and the known growth of the file.
     pub(crate) fn remaining_bytes<D: Disk>(&self, file: &DataFile<D>) -> u64 {
         self.remaining_bytes + self.growth.remaining_bytes(file)
     }
@@ -153,7 +160,7 @@ impl Checkpoint {
             self.state = State::Pages;
         }
         if self.state == State::Pages {
-            if self.images_written < self.written.len() {
+            if self.pages_left > 0 || self.long_bytes_left > 0 || self.image_writer.is_partial() {
                 return self.write_images(file, pages, durable_lsn);
             }
             self.image_writer.end(file);
@@ -231,8 +238,7 @@ impl Checkpoint {
         if self.taken.is_none() {
             return self.plan.space_needed();
         }
-        let left = self.written.len() - self.images_written;
-        self.plan.space_for_pages(left)
+        self.plan.space_for_images(self.pages_left, self.long_bytes_left)
     }
 
     fn taken(&self) -> &MapSlots {
@@ -274,35 +280,50 @@ impl Checkpoint {
         pages: &mut dyn DirtyPages,
         durable_lsn: Csn,
     ) -> Result<Progress> {
-        if self.image_writer.wants_runs() {
-            let needed = self.space_needed();
-            let slots = needed.stream_slots(file.slot_bytes());
-            let runs = file.slots.take_runs(slots, needed.at_least(file.slot_bytes()));
+        if let Some(at_least) = self.image_writer.wants_run(file.slot_bytes()) {
+            self.image_writer.give_back_runs(file);
+            let slots = self.space_needed().stream_slots(file.slot_bytes());
+            let runs = file.slots.take_runs(slots, at_least);
             if runs.is_empty() {
                 self.state = State::FileGrowth;
                 return self.step(file, pages, durable_lsn);
             }
-            self.image_writer.give_runs(runs);
+            self.image_writer.set_runs(runs);
         }
         let (plan, captured, written) = (&self.plan, &mut self.captured, &mut self.written);
-        let before = self.images_written;
-        let mut capture = |target: &mut [u8]| {
+        let (pages_left, long_bytes_left) = (&mut self.pages_left, &mut self.long_bytes_left);
+        let remaining_bytes = &mut self.remaining_bytes;
+        let page_bytes = u64::from(file.root.page_bytes);
+        let mut capture = |image: &mut Vec<u8>| {
             let index = captured.next(&plan.work.dirty, pages)?;
             let page = plan.work.dirty[index];
-            let bytes = pages.capture(page, target);
-            let image = &mut target[..bytes];
+            pages.capture(page, image);
+            let expected = plan.long_image_bytes(page);
+            let is_as_planned = match expected {
+                Some(bytes) => image.len() as u64 == bytes,
+                None => image.len() as u64 <= page_bytes,
+            };
+            assert!(
+                is_as_planned,
+                "{page} has an image of {} bytes, not {expected:?}",
+                image.len()
+            );
             let crc = page::seal(image, plan.number);
             let verified = page::verify(image, page);
             assert!(verified == Ok(crc), "{page} was captured incorrectly");
-            Some(SealedImage { index, bytes, crc, tree: page::tree(image) })
+            Some(SealedImage { index, bytes: image.len(), crc, tree: page::tree(image) })
         };
         let mut note = |sealed: SealedImage, entry| {
             written[sealed.index] = entry;
-            self.images_written += 1;
+            if let Some(bytes) = plan.long_image_bytes(plan.work.dirty[sealed.index]) {
+                *long_bytes_left -= bytes;
+                *remaining_bytes -= bytes;
+            } else {
+                *pages_left -= 1;
+                *remaining_bytes -= page_bytes;
+            }
         };
         let bytes = self.image_writer.write(file, &mut capture, &mut note)?;
-        let images = self.images_written - before;
-        self.remaining_bytes -= (images * file.page_bytes()) as u64;
         if bytes == 0 {
             // The waiting image has no room in the rest of the runs.
             return self.step(file, pages, durable_lsn);
@@ -389,6 +410,12 @@ impl Checkpoint {
     /// The new root is stable: puts it in force and frees what only the last one named.
     fn install<D: Disk>(&mut self, file: &mut DataFile<D>) {
         let superseded = self.plan.superseded(file);
+        let changed = self.plan.work.dirty.iter().chain(&self.plan.work.freed);
+        let page_bytes = file.root.page_bytes;
+        let gone = LongImages::of(changed.map(|page| file.map.get(*page)), page_bytes);
+        let new = LongImages::of(self.written.iter().copied(), page_bytes);
+        file.map.long.count = file.map.long.count + new.count - gone.count;
+        file.map.long.bytes = file.map.long.bytes + new.bytes - gone.bytes;
         file.map.map_pages = self.next_map_pages(file);
         let entries = &mut file.map.entries;
         entries.resize(self.plan.work.next_page.0 as usize - 1, Entry::ABSENT);

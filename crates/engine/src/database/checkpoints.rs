@@ -18,7 +18,7 @@
 //! wait for a checkpoint that cannot go on. Any other failure closes the log, and with it the database, for
 //! good.
 
-use crate::access::btree::overflow::OverflowPointer;
+use crate::access::btree::extents::{EXTENT_POINTER_BYTES, ExtentPointer};
 use crate::buffer::page_snapshot::StartedSnapshot;
 use crate::buffer::{Buffer, page_packing};
 use crate::checkpoint::{Checkpoint, DataFile, DirtyPages, Inspection, Progress, Work};
@@ -154,10 +154,10 @@ impl<D: Disk> Checkpoints<D> {
             return Ok(Step::Idle);
         }
         let _entered = tag::enter(Module::DataStore);
-        let (changed, next_page) = core.buffer.changed_pages();
+        let changed = core.buffer.changed_pages();
         let fail = |because: &str| core.log.fail(because);
         let made = panics::failing("the growth of the data file", fail, || {
-            inside.file.make_room(changed, next_page)
+            inside.file.make_room(&changed)
         });
         match made {
             Ok(Some((bytes, left_bytes))) => {
@@ -211,6 +211,12 @@ impl<D: Disk> Checkpoints<D> {
     /// The checkpoint commit: the data file holds everything up to it.
     pub(crate) fn csn(&self) -> Csn {
         self.inside.lock().file.root().csn
+    }
+
+    /// The format of the data file.
+    #[cfg(test)]
+    pub(crate) fn format(&self) -> u32 {
+        self.inside.lock().file.root().format
     }
 
     /// The counters since opening.
@@ -300,7 +306,7 @@ impl<D: Disk> Checkpoints<D> {
             Err(full @ Error::Full { .. }) => {
                 if let Some(Running { checkpoint, epoch, .. }) = running.take() {
                     let work = checkpoint.abandon(file);
-                    core.buffer.abandon_snapshot(epoch, &work.dirty, &work.freed);
+                    core.buffer.abandon_snapshot(epoch, (&work.dirty, &work.long), &work.freed);
                 }
                 Err(full)
             }
@@ -317,8 +323,8 @@ struct SnapshotParts {
     csn: Csn,
     pages: StartedSnapshot,
     tree_directory: tree_directory::Snapshot,
-    /// Overflow pages that only old versions hold.
-    orphans: Vec<OverflowPointer>,
+    /// Pointers to the extents that only old versions hold.
+    orphans: Vec<[u8; EXTENT_POINTER_BYTES]>,
 }
 
 /// Takes the snapshot. The gate is closed, unless a planted bug leaves it open. Commits wait meanwhile. The
@@ -333,7 +339,7 @@ fn take_snapshot<D: Disk>(
         csn: core.log.published(),
         pages: core.buffer.begin_snapshot(),
         tree_directory: tree_directory.snapshot(),
-        orphans: core.overflow_pointers_of_versions(),
+        orphans: core.extents_of_versions().into_iter().map(ExtentPointer::to_value).collect(),
     }
 }
 
@@ -344,6 +350,7 @@ fn begin_checkpoint<D: Disk>(inside: &mut Inside<D>, core: &Core<D>, parts: Snap
     let work = Work {
         csn,
         dirty: snapshot.dirty,
+        long: snapshot.long,
         freed: if planted(PlantedBug::ForgetFreedPages) { Vec::new() } else { snapshot.freed },
         next_page: snapshot.next_page,
         meta: if planted(PlantedBug::TreeDirectoryNotInCheckpoint) {
@@ -383,10 +390,9 @@ struct Captures<'a> {
 }
 
 impl DirtyPages for Captures<'_> {
-    fn capture(&mut self, page: PageId, out: &mut [u8]) -> usize {
-        self.page.resize(out.len(), 0);
+    fn capture(&mut self, page: PageId, out: &mut Vec<u8>) {
         self.buffer.capture(self.epoch, page, &mut self.page);
-        page_packing::pack(&self.page, out)
+        page_packing::pack(&mut self.page, out);
     }
 
     fn first(&mut self) -> Option<PageId> {

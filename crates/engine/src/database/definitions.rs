@@ -32,6 +32,7 @@ use crate::access::btree::{Tree, TreeDrop};
 use crate::access::key::check_length;
 use crate::access::row::{self, RowView, entry_key};
 use crate::access::schema::{Schema, Value};
+use crate::buffer::MemoryNeed;
 use crate::buffer::page::Kind;
 use crate::catalog::{CATALOG_TREE, Catalog, TableEntry};
 use crate::database::engine::Engine;
@@ -66,7 +67,7 @@ impl<D: Disk> Engine<D> {
         let csn = self.next_commit();
         for id in trees {
             let create = || Tree::create(*id, &self.core.buffer);
-            let tree = session.with_memory((Kind::Leaf, 1), create)?;
+            let tree = session.with_memory(MemoryNeed::Pages(Kind::Leaf, 1), create)?;
             self.tree_directory.add(Arc::new(tree.made_by(csn)));
             session.note(Operation::CreateTree(*id))?;
         }

@@ -34,6 +34,7 @@ use super::tree_builder::Run;
 use crate::access::btree::Tree;
 use crate::access::row::{RowView, entry_key};
 use crate::access::schema::Schema;
+use crate::buffer::MemoryNeed;
 use crate::buffer::page::Kind;
 use crate::catalog::{Catalog, IndexEntry, TableEntry};
 use crate::error::{Error, Result};
@@ -108,7 +109,7 @@ impl<'e, D: Disk> IndexBuild<'e, D> {
     ) -> Result<IndexBuild<'e, D>> {
         let mut session = engine.alone()?;
         let create = || Tree::create(index.tree, &engine.core.buffer);
-        let tree = Arc::new(session.with_memory((Kind::Leaf, 1), create)?);
+        let tree = Arc::new(session.with_memory(MemoryNeed::Pages(Kind::Leaf, 1), create)?);
         engine.tree_directory.add(Arc::clone(&tree));
         session.note(Operation::CreateTree(index.tree))?;
         let (ticket, closed) = session.commit_closed();

@@ -9,10 +9,11 @@
 //! that the directory does not name; redoes the log's commits behind the root; removes ghosts that the
 //! checkpoint contained; reads the catalogue; and frees trees that it does not name (`recovery`).
 
-use crate::access::btree::{Tree, overflow};
+use crate::access::btree::Tree;
+use crate::access::btree::extents::{self, EXTENT_POINTER_BYTES, ExtentPointer};
 use crate::buffer::{Buffer, BufferOptions, page_packing};
 use crate::catalog::{CATALOG_TREE, Catalog};
-use crate::checkpoint::{DataFile, FileOptions};
+use crate::checkpoint::{DataFile, FORMAT_OF_EXTENTS, FileOptions};
 use crate::database::checkpoints::Checkpoints;
 use crate::database::engine::Engine;
 use crate::error::{Error, Result};
@@ -20,7 +21,7 @@ use crate::ids::{Csn, DatabaseId, TreeId};
 use crate::log::{Log, Threads, unmake};
 use crate::options::Options;
 use crate::planted_bug::{PlantedBug, planted};
-use crate::recovery::{Redo, Redone};
+use crate::recovery::{Redo, Redone, Upgrade};
 use crate::sync::ranked::{Mutex, RwLock};
 use crate::tree_directory::{TreeDirectory, TreeList};
 use crate::txn::{Core, TxnOptions, strip_ghosts};
@@ -95,9 +96,14 @@ pub(crate) fn open<D: Disk>(
     let listed = listed(&file, directory)?;
     let mut parts = Parts { tree_directory: listed.tree_directory, ..Parts::new(&options) };
     parts.load(&file, options.resident_bytes_max)?;
-    if !planted(PlantedBug::KeepOrphans) {
+    if file.root().format < FORMAT_OF_EXTENTS {
+        parts.upgrade(&file, &listed.orphans)?;
+    } else if !planted(PlantedBug::KeepOrphans) {
         for orphan in listed.orphans {
-            overflow::free(&parts.buffer, orphan);
+            let pointer = ExtentPointer::from_value(&orphan);
+            let pointer =
+                pointer.ok_or_else(|| damaged_list(directory, "an orphan is no value"))?;
+            extents::free(&parts.buffer, pointer);
         }
     }
     parts.free_strays();
@@ -162,6 +168,23 @@ impl Parts {
             Ok(())
         })?;
         self.buffer.set_next_page(file.root().next_page);
+        Ok(())
+    }
+
+    /// Converts the long values of a data file of format 2, and frees those that no row holds.
+    fn upgrade<D: Disk>(
+        &self,
+        file: &DataFile<D>,
+        orphans: &[[u8; EXTENT_POINTER_BYTES]],
+    ) -> Result<()> {
+        let broken = |page| file.refuse(page, "the chain of a long value breaks at this page");
+        let upgrade = Upgrade::new(&self.buffer, &broken);
+        for orphan in orphans {
+            upgrade.take(*orphan)?;
+        }
+        for tree in self.tree_directory.trees() {
+            upgrade.convert_values(&tree)?;
+        }
         Ok(())
     }
 
@@ -298,11 +321,12 @@ pub(crate) fn log_directory(directory: &Path, options: &Options) -> PathBuf {
 }
 
 fn listed<D: Disk>(file: &DataFile<D>, directory: &Path) -> Result<TreeList> {
-    TreeDirectory::from_bytes(&file.root().meta).map_err(|what| Error::Damaged {
-        path: directory.join(DATA),
-        offset: 0,
-        what: what.to_owned(),
-    })
+    TreeDirectory::from_bytes(&file.root().meta).map_err(|what| damaged_list(directory, what))
+}
+
+/// An error for the checkpoint's list of trees and orphans.
+fn damaged_list(directory: &Path, what: &str) -> Error {
+    Error::Damaged { path: directory.join(DATA), offset: 0, what: what.to_owned() }
 }
 
 fn buffer(options: &Options) -> Buffer {
@@ -310,6 +334,7 @@ fn buffer(options: &Options) -> Buffer {
         page_bytes: options.page_bytes,
         resident_bytes_max: options.resident_bytes_max,
         pre_image_bytes_max: options.pre_image_bytes_max,
+        value_extent_bytes: options.value_extent_bytes,
         miss_every: options.miss_every,
         ..BufferOptions::default()
     })
@@ -320,7 +345,7 @@ fn file_options(options: &Options) -> FileOptions {
         extent_bytes: options.extent_bytes,
         reserve_bytes: options.extent_bytes / 4,
         direct: options.log.direct,
-        read_only: false,
+        ..FileOptions::default()
     }
 }
 

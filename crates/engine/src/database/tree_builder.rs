@@ -12,10 +12,10 @@
 //! 2. A section of the gate changes one row; the builder waits for nothing inside.
 //! 3. After a failure, the pages with the tree's number are freed, a bounded number per section.
 
-use crate::access::btree::overflow::{self, ChainSize, OverflowPointer};
+use crate::access::btree::extents::{self, ExtentPointer};
 use crate::access::btree::{Blocked, BulkLoader, SPLIT_PAGES, Tree};
 use crate::buffer::page::Kind;
-use crate::buffer::{Miss, NoRoom, RECLAIMS_MAX, VersionWord, retry_at_cap};
+use crate::buffer::{MemoryNeed, Miss, NoRoom, RECLAIMS_MAX, VersionWord, retry_at_cap};
 use crate::error::{Error, Result};
 use crate::ids::{Csn, TreeId};
 use crate::step::{Step, step};
@@ -217,29 +217,29 @@ fn insert<D: Disk>(
     (key, value): (&[u8], &[u8]),
     csn: Csn,
 ) -> Result<bool> {
-    if !overflow::is_needed(&core.buffer, value.len()) {
+    if !extents::is_needed(&core.buffer, value.len()) {
         return insert_into_leaf(core, tree, (key, value, VersionWord::of(csn)), None);
     }
-    let pages = ChainSize::of(&core.buffer).pages(value.len() as u64);
+    let needed = extents::memory(&core.buffer, value.len());
     let pointer = retry_at_cap(
         &mut (),
-        |()| core.reclaim_for_build((Kind::Overflow, pages)),
-        |()| overflow::write(&core.buffer, tree.id, value),
+        |()| core.reclaim_for_build(needed),
+        |()| extents::write(&core.buffer, tree.id, value),
     )?;
     let row = (key, &pointer.to_value()[..], VersionWord::of(csn).overflow());
     let placed = insert_into_leaf(core, tree, row, Some(pointer));
     if !matches!(placed, Ok(true)) {
-        overflow::free(&core.buffer, pointer);
+        extents::free(&core.buffer, pointer);
     }
     placed
 }
 
-/// Puts a row into its leaf; `pointer` is the chain of its value, still detached.
+/// Puts a row into its leaf; `pointer` names the extents of its value, still detached.
 fn insert_into_leaf<D: Disk>(
     core: &Core<D>,
     tree: &Tree,
     (key, value, word): (&[u8], &[u8], VersionWord),
-    pointer: Option<OverflowPointer>,
+    pointer: Option<ExtentPointer>,
 ) -> Result<bool> {
     let buffer = &core.buffer;
     let mut reclaims = 0;
@@ -257,7 +257,7 @@ fn insert_into_leaf<D: Disk>(
         let blocked = match placed {
             Ok(Ok(is_new)) => {
                 if let (true, Some(pointer)) = (is_new, pointer) {
-                    overflow::attach(buffer, pointer);
+                    extents::attach(buffer, pointer);
                 }
                 return Ok(is_new);
             }
@@ -275,7 +275,9 @@ fn insert_into_leaf<D: Disk>(
             Blocked::Failed(refused @ Error::Capped { .. }) => {
                 // The next failure shows how many pages the split really needs.
                 let pages = SPLIT_PAGES.min(1 + reclaims);
-                if reclaims == RECLAIMS_MAX || !core.reclaim_for_build((Kind::Leaf, pages))? {
+                if reclaims == RECLAIMS_MAX
+                    || !core.reclaim_for_build(MemoryNeed::Pages(Kind::Leaf, pages))?
+                {
                     return Err(refused);
                 }
                 reclaims += 1;
@@ -352,7 +354,7 @@ mod tests {
             let is_sorted = seed % 3 == 0;
             for number in 0..1_500_u32 {
                 let key = if is_sorted { number } else { random.u32(..) };
-                // A few of them lie in overflow pages.
+                // A few of them lie in extents.
                 let bytes = if random.u8(0..40) == 0 { 300 } else { random.usize(0..30) };
                 let (key, value) = (key.to_be_bytes().to_vec(), vec![seed as u8; bytes]);
                 if expected.insert(key.clone(), value.clone()).is_none() {

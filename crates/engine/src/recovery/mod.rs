@@ -3,7 +3,8 @@
 //! 1. The data file supplies the root: the commit `c` up to which its pages are exact, and the tree
 //!    directory.
 //! 2. All pages are read and verified. Pages of trees that the tree directory does not name are freed: such
-//!    trees were being built aside, or freed after a drop, at the time of the checkpoint's snapshot.
+//!    trees were being built aside, or freed after a drop, at the time of the checkpoint's snapshot. Long
+//!    values of a file of format 2 become extents (`upgrade`).
 //! 3. The log delivers every commit after `c`, and refuses if it begins later or is damaged; each commit is
 //!    redone on the trees (`redo`). Commits that the log has delivered stay committed.
 //! 4. Ghosts captured by the checkpoint are removed: there are no readers of older versions.
@@ -20,5 +21,7 @@
 //! (store-corrections 19).
 
 mod redo;
+mod upgrade;
 
 pub(crate) use redo::{Redo, Redone};
+pub(crate) use upgrade::Upgrade;

@@ -3,11 +3,11 @@
 //! Deleted rows leave no ghost: there are no readers of older versions. No checkpoint runs, so pre-images are
 //! never needed; all pages are in memory, so a miss is a forced one and is loaded at once.
 
-use crate::access::btree::overflow::{self, ChainSize, OverflowPointer};
+use crate::access::btree::extents::{self, ExtentPointer};
 use crate::access::btree::{Blocked, Leaf, MergeOutcome, MergeTrigger, SPLIT_PAGES, Tree};
 use crate::buffer::VersionWord;
 use crate::buffer::page::Kind;
-use crate::buffer::{Buffer, Miss, NoRoom, Stop, without_misses};
+use crate::buffer::{Buffer, MemoryNeed, Miss, NoRoom, Stop, without_misses};
 use crate::error::{Error, Result};
 use crate::ids::{Csn, TreeId};
 use crate::planted_bug::{PlantedBug, planted};
@@ -116,17 +116,16 @@ impl<'d> Redo<'d> {
 
 /// Gives a row this value, whether or not it existed.
 fn put(buffer: &Buffer, tree: &Tree, csn: Csn, key: &[u8], value: &[u8]) -> Result<()> {
-    if !overflow::is_needed(buffer, value.len()) {
+    if !extents::is_needed(buffer, value.len()) {
         return put_value(buffer, tree, key, value, VersionWord::of(csn));
     }
-    let write = || overflow::write(buffer, tree.id, value);
+    let write = || extents::write(buffer, tree.id, value);
     let pointer = write().or_else(|_at_cap| {
         // Freed pages wait until no reader can access them: now there is none.
-        let pages = ChainSize::of(buffer).pages(value.len() as u64);
-        buffer.free_retired(Kind::Overflow, pages);
+        buffer.free_retired(extents::memory(buffer, value.len()));
         write()
     })?;
-    overflow::attach(buffer, pointer);
+    extents::attach(buffer, pointer);
     put_value(buffer, tree, key, &pointer.to_value(), VersionWord::of(csn).overflow())
 }
 
@@ -142,7 +141,7 @@ fn put_value(
         match placed {
             Ok(replaced) => {
                 if let Some(pointer) = replaced {
-                    overflow::free(buffer, pointer);
+                    extents::free(buffer, pointer);
                 }
                 return Ok(());
             }
@@ -151,19 +150,19 @@ fn put_value(
     }
 }
 
-/// Puts a row into its leaf; returns the overflow pages that it had, which the caller frees.
+/// Puts a row into its leaf; returns the extents that it had, which the caller frees.
 fn put_in_leaf(
     leaf: &mut Leaf,
     key: &[u8],
     value: &[u8],
     word: VersionWord,
-) -> std::result::Result<Option<OverflowPointer>, NoRoom> {
+) -> std::result::Result<Option<ExtentPointer>, NoRoom> {
     let mut replaced = None;
     let slot = match leaf.search(key) {
         Ok(slot) => {
             leaf.reserve(slot, value.len())?;
             if leaf.word(slot).is_overflow() {
-                replaced = OverflowPointer::from_value(leaf.value(slot));
+                replaced = ExtentPointer::from_value(leaf.value(slot));
             }
             slot
         }
@@ -206,12 +205,12 @@ fn delete(buffer: &Buffer, tree: &Tree, key: &[u8]) {
         };
         let pointer = Some(leaf.word(slot))
             .filter(|word| word.is_overflow())
-            .and_then(|_| OverflowPointer::from_value(leaf.value(slot)));
+            .and_then(|_| ExtentPointer::from_value(leaf.value(slot)));
         leaf.remove(slot);
         (pointer, leaf.is_poor())
     });
     if let Some(pointer) = replaced {
-        overflow::free(buffer, pointer);
+        extents::free(buffer, pointer);
     }
     if is_poor {
         let tidied = without_misses(|| tree.merge_leaf(buffer, key, MergeTrigger::First));
@@ -237,7 +236,7 @@ fn make_room(buffer: &Buffer, tree: &Tree, key: &[u8], value_bytes: usize) -> Re
             Err(Blocked::Miss(page)) => buffer.load(Miss(page)),
             Err(Blocked::Failed(Error::Capped { .. })) if !waited => {
                 waited = true;
-                buffer.free_retired(Kind::Leaf, SPLIT_PAGES);
+                buffer.free_retired(MemoryNeed::Pages(Kind::Leaf, SPLIT_PAGES));
             }
             Err(Blocked::Failed(error)) => return Err(error),
             Err(Blocked::PreImages | Blocked::Busy) => {

@@ -6,7 +6,7 @@
 //! up, would then close the log.
 
 use crate::access::btree::Tree;
-use crate::access::btree::overflow::{self, OverflowPointer};
+use crate::access::btree::extents::{self, ExtentPointer};
 use crate::buffer::Leaf;
 use crate::buffer::VersionWord;
 use crate::ids::Csn;
@@ -66,9 +66,9 @@ fn apply_run<D: Disk>(
     let is_value = matches!(run[0].after, After::Value { .. });
     let pointer = run[0].pointer.take().filter(|_| is_value);
     if let Some(pointer) = pointer {
-        overflow::attach(&core.buffer, pointer);
+        extents::attach(&core.buffer, pointer);
     }
-    let pointer_value = pointer.map(OverflowPointer::to_value);
+    let pointer_value = pointer.map(ExtentPointer::to_value);
     let outcome = |row: &Row| {
         let mut value: &[u8] = &[];
         let mut word = VersionWord::of(csn);
@@ -199,6 +199,6 @@ pub(super) fn collect<D: Disk>(core: &Core<D>, txn: &mut Transaction, csn: Csn) 
         row_log.append(csn, &txn.commit.row_changes);
     }
     if !txn.commit.pointers.is_empty() {
-        core.free_overflow(&mut txn.commit.pointers);
+        core.free_extents(&mut txn.commit.pointers);
     }
 }

@@ -6,11 +6,10 @@
 //! has no number by then.
 
 use crate::access::btree::SPLIT_PAGES;
-use crate::access::btree::overflow::{self, ChainSize};
+use crate::access::btree::extents;
 use crate::access::btree::prefetch::{PrefetchTarget, prefetch_leaves};
 use crate::buffer::VersionWord;
-use crate::buffer::page::Kind;
-use crate::buffer::{Miss, RECLAIMS_MAX, prefetch, retry_at_cap, without_misses};
+use crate::buffer::{MemoryNeed, Miss, RECLAIMS_MAX, prefetch, retry_at_cap, without_misses};
 use crate::conflict::Conflict;
 use crate::error::{Error, Result};
 use crate::ids::{Csn, PageId, TreeId};
@@ -70,8 +69,8 @@ pub(super) enum Need {
     Page(PageId),
     /// A longer log record.
     Record,
-    /// Memory for n pages of that kind, which was refused with this error.
-    Memory((Kind, u64), Error),
+    /// That memory for pages, which was refused with this error.
+    Memory(MemoryNeed, Error),
 }
 
 /// Commits a transaction with writes. Whether it succeeds or not, the transaction is over.
@@ -170,7 +169,7 @@ impl<D: Disk> Drop for PanicGuard<'_, D> {
     }
 }
 
-/// Done once per commit: sorts the rows, and writes long values to overflow pages.
+/// Done once per commit: sorts the rows, and writes long values to extents.
 pub(super) fn plan<D: Disk>(core: &Core<D>, txn: &mut Transaction) -> Result<()> {
     txn.check()?;
     let Transaction { writes, reads, arena, commit, .. } = txn;
@@ -205,7 +204,7 @@ pub(super) fn plan<D: Disk>(core: &Core<D>, txn: &mut Transaction) -> Result<()>
     Ok(())
 }
 
-/// Writes the value of a row to overflow pages if it is too long for a leaf and already known. At the cap on
+/// Writes the value of a row to extents if it is too long for a leaf and already known. At the cap on
 /// memory it first reclaims what no reader needs.
 fn write_if_long<D: Disk>(core: &Core<D>, txn: &mut Transaction, at: usize) -> Result<()> {
     let write = txn.commit.rows[at].write;
@@ -215,14 +214,14 @@ fn write_if_long<D: Disk>(core: &Core<D>, txn: &mut Transaction, at: usize) -> R
     let write = txn.writes.get(write);
     let id = write.id;
     txn.commit.plain_bytes += write.key.len() + value.len();
-    if !overflow::is_needed(&core.buffer, value.len()) {
+    if !extents::is_needed(&core.buffer, value.len()) {
         return Ok(());
     }
-    let pages = ChainSize::of(&core.buffer).pages(value.len() as u64);
+    let needed = extents::memory(&core.buffer, value.len());
     let pointer = retry_at_cap(
         txn,
-        |txn| core.reclaim(Some(txn), (Kind::Overflow, pages)),
-        |txn| overflow::write(&core.buffer, id, txn.arena.get(value)),
+        |txn| core.reclaim(Some(txn), needed),
+        |txn| extents::write(&core.buffer, id, txn.arena.get(value)),
     )?;
     txn.commit.rows[at].pointer = Some(pointer);
     Ok(())
@@ -365,11 +364,11 @@ pub(super) fn resolve<D: Disk>(
         LockFailure::Needs(Need::Page(page)) => core.buffer.load(Miss(page)),
         // The required length is known now.
         LockFailure::Needs(Need::Record) => {}
-        LockFailure::Needs(Need::Memory((kind, pages), refused)) => {
+        LockFailure::Needs(Need::Memory(needed, refused)) => {
             // The next failure shows how many more pages a split needs for the nodes above its leaf.
             let reclaims = txn.commit.reclaims;
-            let pages = pages + reclaims.min(SPLIT_PAGES);
-            if reclaims == RECLAIMS_MAX || !core.reclaim(Some(txn), (kind, pages))? {
+            let needed = needed.with_more_pages(reclaims.min(SPLIT_PAGES));
+            if reclaims == RECLAIMS_MAX || !core.reclaim(Some(txn), needed)? {
                 return Err(refused);
             }
             txn.commit.reclaims += 1;
@@ -387,7 +386,7 @@ pub(super) fn resolve<D: Disk>(
 fn give_back<D: Disk>(core: &Core<D>, txn: &mut Transaction) {
     for row in &mut txn.commit.rows {
         if let Some(pointer) = row.pointer.take() {
-            overflow::free(&core.buffer, pointer);
+            extents::free(&core.buffer, pointer);
         }
     }
 }

@@ -1,6 +1,6 @@
 //! The core of a store, which all its sessions share.
 
-use crate::access::btree::overflow::{self, ChainSize, OVERFLOW_POINTER_BYTES, OverflowPointer};
+use crate::access::btree::extents::{self, EXTENT_POINTER_BYTES, ExtentPointer};
 use crate::buffer::{Buffer, Leaf};
 use crate::error::{Error, Result};
 use crate::ids::{Csn, PageId};
@@ -111,7 +111,6 @@ impl<D: Disk> Core<D> {
     pub(crate) fn new(log: Log<D>, buffer: Buffer, options: TxnOptions) -> Core<D> {
         let start = log.durable_lsn().0;
         let page_allows = Leaf::key_bytes_max(buffer.page_bytes());
-        let chains = ChainSize::of(&buffer);
         Core {
             key_bytes_max: page_allows.min(options.key_bytes_max as usize),
             origin: Arc::new(Origin::new(log.database(), Path::new(""))),
@@ -120,7 +119,7 @@ impl<D: Disk> Core<D> {
             options,
             gate: CommitGate::new(),
             registry: Registry::new(),
-            versions: Versions::new(chains),
+            versions: Versions::new(),
             garbage: Garbage::new(),
             counters: Counters::default(),
             watch: PartTimers::default(),
@@ -352,31 +351,27 @@ impl<D: Disk> Core<D> {
         self.bound()
     }
 
-    /// The overflow pages that only old versions hold, by their overflow pointers. Called with the gate
+    /// The extents that only old versions hold, by their extent pointers. Called with the gate
     /// closed. A snapshot contains these pages, but after a restart nothing refers to them: the checkpoint
     /// records the pointers, and opening frees the pages.
-    pub(crate) fn overflow_pointers_of_versions(&self) -> Vec<OverflowPointer> {
+    pub(crate) fn extents_of_versions(&self) -> Vec<ExtentPointer> {
         debug_assert!(self.gate.is_closed(), "otherwise a version may be about to be dropped");
         let pointers = self.versions.pointers();
-        pointers
-            .chunks_exact(OVERFLOW_POINTER_BYTES)
-            .filter_map(OverflowPointer::from_value)
-            .collect()
+        pointers.chunks_exact(EXTENT_POINTER_BYTES).filter_map(ExtentPointer::from_value).collect()
     }
 
-    /// The overflow pages of old versions, with the gate closed.
+    /// The extents of old versions, with the gate closed.
     pub(crate) fn pages_of_versions(&self) -> BTreeSet<PageId> {
-        let pointers = self.overflow_pointers_of_versions().into_iter();
-        let pages = pointers.flat_map(|pointer| overflow::pages(&self.buffer, pointer));
-        pages.collect()
+        let pointers = self.extents_of_versions().into_iter();
+        pointers.flat_map(ExtentPointer::pages).collect()
     }
 
-    /// Frees overflow pages, given their overflow pointers as stored in leaves. The caller is in a section.
-    pub(super) fn free_overflow(&self, pointers: &mut Vec<u8>) {
+    /// Frees extents, given their extent pointers as stored in leaves. The caller is in a section.
+    pub(super) fn free_extents(&self, pointers: &mut Vec<u8>) {
         for pointer in
-            pointers.chunks_exact(OVERFLOW_POINTER_BYTES).filter_map(OverflowPointer::from_value)
+            pointers.chunks_exact(EXTENT_POINTER_BYTES).filter_map(ExtentPointer::from_value)
         {
-            overflow::free(&self.buffer, pointer);
+            extents::free(&self.buffer, pointer);
         }
         pointers.clear();
     }

@@ -13,8 +13,9 @@
 //! A row that another commit has locked is retried for a bounded time; then it is a conflict. No wait is
 //! unbounded, and two commits never wait for each other.
 
-use crate::access::btree::overflow::{self, ChainSize, OVERFLOW_POINTER_BYTES};
+use crate::access::btree::extents::{self, EXTENT_POINTER_BYTES};
 use crate::access::btree::{Blocked, Tree};
+use crate::buffer::MemoryNeed;
 use crate::buffer::VersionWord;
 use crate::buffer::page::Kind;
 use crate::buffer::{Leaf, NoRoom, Stop, without_misses};
@@ -44,8 +45,8 @@ use syncline_vfs::Disk;
 enum LockAttempt {
     /// The row is locked, and its new value is decided.
     Locked,
-    /// The row is locked; its new value needs overflow pages, which must not be written under a latch.
-    NeedsOverflow,
+    /// The row is locked; its new value needs extents, which must not be written under a latch.
+    NeedsExtents,
     /// Another commit holds the lock.
     Held,
     /// The leaf has no room for the new value.
@@ -147,7 +148,7 @@ impl<D: Disk> Locker<'_, D> {
             && let Some(pointer) = self.row().pointer.take()
         {
             // A value of an earlier round, computed from another base.
-            overflow::free(&self.core.buffer, pointer);
+            extents::free(&self.core.buffer, pointer);
         }
         let mut retries = 0;
         let mut hint = self.row().page;
@@ -165,9 +166,9 @@ impl<D: Disk> Locker<'_, D> {
             };
             match attempt {
                 Ok(LockAttempt::Locked) => return Ok(self.at + 1),
-                Ok(LockAttempt::NeedsOverflow) => {
+                Ok(LockAttempt::NeedsExtents) => {
                     let next = self.at + 1;
-                    return self.finish_with_overflow().map(|()| next);
+                    return self.finish_with_extents().map(|()| next);
                 }
                 Ok(LockAttempt::Stopped) => {
                     return Err(self.stopped.expect("a stop has a reason"));
@@ -196,7 +197,9 @@ impl<D: Disk> Locker<'_, D> {
             Err(Blocked::Busy) => Ok(false),
             Err(Blocked::Miss(page)) => Err(self.stopped_by(Stop::Miss(page))),
             Err(Blocked::PreImages) => Err(self.stopped_by(Stop::PreImages)),
-            Err(Blocked::Failed(error)) => Err(stopped_at_cap(error, (Kind::Leaf, 1))),
+            Err(Blocked::Failed(error)) => {
+                Err(stopped_at_cap(error, MemoryNeed::Pages(Kind::Leaf, 1)))
+            }
         }
     }
 
@@ -267,16 +270,16 @@ impl<D: Disk> Locker<'_, D> {
             _ => None,
         };
         if was.is_overflow() && self.writes.needs_base(self.write_at()) {
-            return self.lock_in_leaf(leaf, page, (position, was), 0, LockAttempt::NeedsOverflow);
+            return self.lock_in_leaf(leaf, page, (position, was), 0, LockAttempt::NeedsExtents);
         }
         let folded = match self.fold(was, base) {
             Ok(folded) => folded,
             Err(stopped) => return self.stop(stopped),
         };
         if folded == FoldedRow::Made
-            && overflow::is_needed(&self.core.buffer, self.folder.value.len())
+            && extents::is_needed(&self.core.buffer, self.folder.value.len())
         {
-            return self.lock_in_leaf(leaf, page, (position, was), 0, LockAttempt::NeedsOverflow);
+            return self.lock_in_leaf(leaf, page, (position, was), 0, LockAttempt::NeedsExtents);
         }
         let end = self.commit.record.len();
         match self.add_to_record((was, base), folded) {
@@ -298,8 +301,8 @@ impl<D: Disk> Locker<'_, D> {
         LockAttempt::Stopped
     }
 
-    /// Finishes a locked row whose old or new value is in overflow pages.
-    fn finish_with_overflow(mut self) -> Result<(), LockFailure> {
+    /// Finishes a locked row whose old or new value is in extents.
+    fn finish_with_extents(mut self) -> Result<(), LockFailure> {
         let was = self.row().was;
         let mut base = Vec::new();
         if !was.is_ghost() {
@@ -315,13 +318,11 @@ impl<D: Disk> Locker<'_, D> {
         }
         let folded = self.fold(was, (!was.is_ghost()).then_some(&base))?;
         if folded == FoldedRow::Made
-            && overflow::is_needed(&self.core.buffer, self.folder.value.len())
+            && extents::is_needed(&self.core.buffer, self.folder.value.len())
         {
             let (buffer, value) = (&self.core.buffer, &self.folder.value);
-            let pointer = overflow::write(buffer, self.write.id, value).map_err(|error| {
-                let pages = ChainSize::of(buffer).pages(value.len() as u64);
-                stopped_at_cap(error, (Kind::Overflow, pages))
-            });
+            let pointer = extents::write(buffer, self.write.id, value)
+                .map_err(|error| stopped_at_cap(error, extents::memory(buffer, value.len())));
             self.row().pointer = Some(pointer?);
         }
         let leaf_bytes = self.add_to_record((was, None), folded)?;
@@ -389,7 +390,7 @@ impl<D: Disk> Locker<'_, D> {
         let start = add_put(&mut self.commit.record, self.write.id, self.key, value);
         let bytes = value.len();
         self.row().after = After::Value { start, bytes };
-        Ok(if self.row().pointer.is_some() { OVERFLOW_POINTER_BYTES } else { bytes })
+        Ok(if self.row().pointer.is_some() { EXTENT_POINTER_BYTES } else { bytes })
     }
 
     /// Fails if the record has no room for the row with a value of this length, or for its deletion.
@@ -504,11 +505,11 @@ impl<D: Disk> Locker<'_, D> {
     }
 }
 
-/// Pages of that kind were refused. If that was at the cap on memory, some may be freed outside the section.
+/// That memory was refused. If that was at the cap on memory, some may be freed outside the section.
 #[cold]
-fn stopped_at_cap(error: Error, pages: (Kind, u64)) -> LockFailure {
+fn stopped_at_cap(error: Error, needed: MemoryNeed) -> LockFailure {
     match error {
-        Error::Capped { .. } => LockFailure::Needs(Need::Memory(pages, error)),
+        Error::Capped { .. } => LockFailure::Needs(Need::Memory(needed, error)),
         other => LockFailure::Failed(other),
     }
 }
@@ -543,5 +544,5 @@ pub(super) fn unlock_rows<D: Disk>(core: &Core<D>, txn: &mut Transaction) {
     }
     // Pages of versions that were dropped when others were saved. A snapshot can come only after this
     // section.
-    core.free_overflow(&mut commit.pointers);
+    core.free_extents(&mut commit.pointers);
 }

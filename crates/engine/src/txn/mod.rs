@@ -8,7 +8,7 @@
 //!
 //! | step | action | may wait | may fail |
 //! |---|---|---|---|
-//! | a | prepare: prefetch the leaves of many rows, room in the log, memory for versions, overflow pages; after lost commits an early validation | yes | yes |
+//! | a | prepare: prefetch the leaves of many rows, room in the log, memory for versions, extents; after lost commits an early validation | yes | yes |
 //! | b | enter the section; lock each row in order, inserts as locked ghosts; decide what each becomes; split leaves without room | a little | yes |
 //! | c | take the commit sequence number (csn) | no | no |
 //! | d | validate what was read | no | yes: the number is given up |

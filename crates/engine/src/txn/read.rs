@@ -16,11 +16,11 @@
 //!   stays while this transaction is registered.
 //!
 //! A value is shown in place, under the latch of its leaf: a reader of a long row usually needs a few
-//! columns, and need not wait for the memory of the others. An older version, or a value in overflow pages,
+//! columns, and need not wait for the memory of the others. An older version, or a value in extents,
 //! is shown in memory of the transaction.
 
 use crate::access::btree::Tree;
-use crate::access::btree::overflow::{self, OverflowPointer};
+use crate::access::btree::extents::{self, ExtentPointer};
 use crate::buffer::VersionWord;
 use crate::buffer::{Buffer, Miss};
 use crate::conflict::Conflict;
@@ -152,23 +152,19 @@ pub(super) fn move_read_point<D: Disk>(
     Ok(())
 }
 
-/// Replaces an overflow pointer by its value. Returns false if the pages are gone.
+/// Replaces an extent pointer by its value. Returns false if the pages are gone.
 pub(super) fn resolve(buffer: &Buffer, value: &mut Vec<u8>) -> bool {
-    let Some(pointer) = OverflowPointer::from_value(value) else {
+    let Some(pointer) = ExtentPointer::from_value(value) else {
         return false;
     };
     value.clear();
-    read_overflow(buffer, pointer, value)
+    read_extents(buffer, pointer, value)
 }
 
-/// Appends a value from overflow pages. Returns false if they are gone.
-pub(super) fn read_overflow(
-    buffer: &Buffer,
-    pointer: OverflowPointer,
-    value: &mut Vec<u8>,
-) -> bool {
+/// Appends a value from extents. Returns false if they are gone.
+pub(super) fn read_extents(buffer: &Buffer, pointer: ExtentPointer, value: &mut Vec<u8>) -> bool {
     loop {
-        match overflow::read(buffer, pointer, value) {
+        match extents::read(buffer, pointer, value) {
             Ok(found) => return found,
             Err(miss) => buffer.load(miss),
         }
@@ -191,7 +187,7 @@ pub(super) fn resident<R>(
     }
 }
 
-/// Looks up a key. `show` is called with its word and value (or overflow pointer). None if the tree is
+/// Looks up a key. `show` is called with its word and value (or extent pointer). None if the tree is
 /// dropped.
 #[inline]
 fn lookup(
@@ -241,7 +237,7 @@ pub(super) fn add_key<D: Disk>(core: &Core<D>, txn: &mut Transaction, key: &[u8]
     Ok(txn.arena.add(key))
 }
 
-/// Shows a value, or the value of an overflow pointer, from `txn.elsewhere`, after checking that nothing was
+/// Shows a value, or the value of an extent pointer, from `txn.elsewhere`, after checking that nothing was
 /// removed meanwhile. Returns true if the row exists.
 fn show_elsewhere<D: Disk>(
     core: &Core<D>,

@@ -8,9 +8,9 @@
 //! | cap | counts | at the cap |
 //! |---|---|---|
 //! | `resident_bytes_max` | pages and their frames, including those that wait for their last reader; free cells of blocks; the translation table; images that wait for a checkpoint | [`Core::reclaim`], then `Capped` |
-//! | `version_bytes_max` | versions: entry, key, value, and the overflow pages of a value; waiting ghosts: entry and key | collect, end the oldest reader |
+//! | `version_bytes_max` | versions: entry, key, value, and the extents of a value; waiting ghosts: entry and key | collect, end the oldest reader |
 //!
-//! Overflow pages of an old version count towards both: they are pages.
+//! Extents of an old version count towards both: they are pages.
 //!
 //! [`Core::reclaim`] does the following until the requested pages fit:
 //! 1. compute the bound, collect versions and ghosts up to it, free frames whose readers are gone;
@@ -18,7 +18,7 @@
 //! 3. move the running checkpoint on: pages that were freed or changed after its snapshot keep their images;
 //! 4. wait briefly for transactions that are about to end;
 //! 5. end the oldest reader with `SnapshotTooOld`, if the memory that only old readers need is worth it:
-//!    enough overflow pages, or a leaf full of ghosts. Otherwise an idle reader could prevent emptying a
+//!    enough extents, or a leaf full of ghosts. Otherwise an idle reader could prevent emptying a
 //!    full store.
 //!
 //! Invariants:
@@ -35,7 +35,7 @@
 //!    whole makes progress.
 
 use crate::access::btree::{MergeOutcome, MergeTrigger, Tree};
-use crate::buffer::page::Kind;
+use crate::buffer::MemoryNeed;
 use crate::error::{Error, Result};
 use crate::ids::Csn;
 use crate::sync::IS_MODEL;
@@ -79,17 +79,17 @@ impl<D: Disk> Core<D> {
     }
 
     /// [`Core::reclaim`] for a hidden tree under construction.
-    pub(crate) fn reclaim_for_build(&self, pages: (Kind, u64)) -> Result<bool> {
-        self.reclaim(None, pages)
+    pub(crate) fn reclaim_for_build(&self, needed: MemoryNeed) -> Result<bool> {
+        self.reclaim(None, needed)
     }
 
-    /// Frees memory for `pages` of that kind; false if too little can be freed. `txn` is the transaction that
-    /// needs it. The module says when it may be called.
+    /// Frees that memory; false if too little can be freed. `txn` is the transaction that needs it. The
+    /// module says when it may be called.
     #[cold]
     pub(super) fn reclaim(
         &self,
         mut txn: Option<&mut Transaction>,
-        (kind, pages): (Kind, u64),
+        needed: MemoryNeed,
     ) -> Result<bool> {
         let mut flushes = 0;
         for _ in 0..ROUNDS_MAX {
@@ -100,8 +100,8 @@ impl<D: Disk> Core<D> {
                 txn.as_deref().map_or((None, 0), |txn| (txn.alone.as_ref(), txn.seat));
             let bound = self.compute_bound();
             self.collect(bound, &|| self.section(alone, seat))?;
-            self.buffer.free_retired(kind, pages);
-            if self.buffer.has_memory(kind, pages) {
+            self.buffer.free_retired(needed);
+            if self.buffer.has_memory(needed) {
                 return Ok(true);
             }
             if flushes < FLUSHES_MAX && self.log.durable_lsn() < self.log.published() {
@@ -109,7 +109,7 @@ impl<D: Disk> Core<D> {
                 self.log.flush()?;
             } else if !self.move_checkpoint()?
                 && !self.bound_moves(bound)
-                && !self.end_oldest_reader(pages)
+                && !self.end_oldest_reader(needed)
             {
                 return Ok(false);
             }
@@ -137,11 +137,11 @@ impl<D: Disk> Core<D> {
         })
     }
 
-    /// Ends the oldest reader if that likely frees this many pages; false if not, or if there is none.
-    fn end_oldest_reader(&self, pages: u64) -> bool {
-        let held_bytes = self.versions.chain_bytes();
-        let is_worth =
-            held_bytes >= pages * self.buffer.frame_bytes() || self.garbage.len() >= GHOSTS_WORTH;
+    /// Ends the oldest reader if that likely frees this memory; false if not, or if there is none.
+    fn end_oldest_reader(&self, needed: MemoryNeed) -> bool {
+        let held_bytes = self.versions.extent_bytes();
+        let needed_bytes = needed.bytes(self.buffer.frame_bytes());
+        let is_worth = held_bytes >= needed_bytes || self.garbage.len() >= GHOSTS_WORTH;
         is_worth && self.registry.doom_oldest(self.log.durable_lsn())
     }
 
@@ -234,6 +234,6 @@ impl<D: Disk> Core<D> {
     fn collect_versions(&self, bound: Csn) {
         let mut pointers = Vec::new();
         self.versions.collect(bound, &mut pointers);
-        self.free_overflow(&mut pointers);
+        self.free_extents(&mut pointers);
     }
 }

@@ -21,7 +21,7 @@
 //! Every operation names the resulting state, never a difference. A splice does not contain the bytes between
 //! its pieces: redo applies it to the row as all earlier commits have left it, which a checkpoint and the log
 //! after it provide, and refuses it if there is no row of that length. Values of puts are whole, even those
-//! in overflow pages, since pages are not logged.
+//! in extents, since pages are not logged.
 
 use crate::ids::TreeId;
 use std::ops::Range;

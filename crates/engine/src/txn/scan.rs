@@ -17,7 +17,7 @@
 //! is read a few times, not once for each row.
 
 use crate::access::btree::Tree;
-use crate::access::btree::overflow::OverflowPointer;
+use crate::access::btree::extents::ExtentPointer;
 use crate::buffer::Leaf;
 use crate::conflict::Conflict;
 use crate::error::Result;
@@ -28,7 +28,7 @@ use crate::txn::action::{FoldedRow, Refusal};
 use crate::txn::arena::Span;
 use crate::txn::core::Core;
 use crate::txn::hash::hash;
-use crate::txn::read::{add_key, move_read_point, read_overflow, resident, still_registered};
+use crate::txn::read::{add_key, move_read_point, read_extents, resident, still_registered};
 use crate::txn::read_set::{NO_COUNTER, Node};
 use crate::txn::scan_batch::{Batch, Edge, ScanMemory, Take};
 use crate::txn::transaction::Transaction;
@@ -253,9 +253,9 @@ fn visit_batch<D: Disk>(
             progress.passed += 1;
             let is_there = !row.word.is_ghost();
             long.clear();
-            let value = match OverflowPointer::from_value(batch.get(&row.value)) {
+            let value = match ExtentPointer::from_value(batch.get(&row.value)) {
                 Some(pointer) if is_there && row.word.is_overflow() => {
-                    if !read_overflow(&core.buffer, pointer, long) {
+                    if !read_extents(&core.buffer, pointer, long) {
                         still_registered(core, txn)?;
                         return Err(txn.conflict(Conflict::Dropped));
                     }

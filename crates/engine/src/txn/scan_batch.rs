@@ -14,7 +14,7 @@ pub(super) struct ScanMemory {
     pub(super) batch: Batch,
     pub(super) near: Edge,
     pub(super) last: Vec<u8>,
-    /// A value from overflow pages.
+    /// A value from extents.
     pub(super) long: Vec<u8>,
 }
 

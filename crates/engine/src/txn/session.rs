@@ -4,8 +4,7 @@
 //! breaks the transaction; each further call returns that conflict until the transaction is aborted or its
 //! commit fails. Rows are read and written in `rows`.
 
-use crate::buffer::page::Kind;
-use crate::buffer::retry_at_cap;
+use crate::buffer::{MemoryNeed, retry_at_cap};
 use crate::error::{Error, Result};
 use crate::ids::Csn;
 use crate::log::Ticket;
@@ -225,15 +224,15 @@ impl<D: Disk> Session<D> {
         Ok(())
     }
 
-    /// Runs `attempt`, which makes pages of that kind. If it is refused memory, reclaims that many pages and
-    /// tries again. For exclusive transactions.
+    /// Runs `attempt`, which makes pages. If it is refused memory, reclaims what it needs and tries again.
+    /// For exclusive transactions.
     pub(crate) fn with_memory<R>(
         &mut self,
-        pages: (Kind, u64),
+        needed: MemoryNeed,
         mut attempt: impl FnMut() -> Result<R>,
     ) -> Result<R> {
         let (core, txn) = self.open()?;
-        retry_at_cap(txn, |txn| core.reclaim(Some(txn), pages), |_txn| attempt())
+        retry_at_cap(txn, |txn| core.reclaim(Some(txn), needed), |_txn| attempt())
     }
 
     /// A point to which the transaction's writes can be rolled back. Reads stay recorded.

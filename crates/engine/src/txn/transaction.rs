@@ -1,7 +1,7 @@
 //! The state of an open transaction: its read set, its write set, and its memory.
 
 use crate::access::btree::Tree;
-use crate::access::btree::overflow::OverflowPointer;
+use crate::access::btree::extents::ExtentPointer;
 use crate::access::btree::prefetch::PrefetchTarget;
 use crate::buffer::VersionWord;
 use crate::conflict::Conflict;
@@ -68,7 +68,7 @@ pub(super) struct Transaction {
     pub(super) reads: ReadSet,
     /// The last value that was read.
     pub(super) value: Vec<u8>,
-    /// A value read outside its leaf: an older version, or one of overflow pages.
+    /// A value read outside its leaf: an older version, or one of extents.
     pub(super) elsewhere: Vec<u8>,
     pub(super) folder: Folder,
     pub(super) scan: ScanMemory,
@@ -91,7 +91,7 @@ pub(super) struct Commit {
     pub(super) rows: Vec<Row>,
     /// Targets of the batched prefetch before rows are locked.
     pub(super) ahead: Vec<PrefetchTarget>,
-    /// Values of overflow pages to be freed, as overflow pointers one after another.
+    /// Values of extents to be freed, as extent pointers one after another.
     pub(super) pointers: Vec<u8>,
     /// Records for the row log of an index under construction.
     pub(super) row_changes: Vec<u8>,
@@ -124,8 +124,8 @@ pub(super) struct Row {
     pub(super) after: After,
     pub(super) is_locked: bool,
     pub(super) version: Option<VersionRef>,
-    /// The overflow pages of its new value; still detached.
-    pub(super) pointer: Option<OverflowPointer>,
+    /// The extents of its new value; still detached.
+    pub(super) pointer: Option<ExtentPointer>,
 }
 
 /// The new state of a row.

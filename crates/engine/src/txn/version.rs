@@ -4,7 +4,7 @@
 //! row here, even if no snapshot is open: the next one begins at the durable LSN, which is behind commits
 //! that are already applied. Whole rows are saved, not the changed columns: trees handle only bytes, a reader
 //! gets its version with one lookup and one copy instead of assembling it from a chain, and most rows are
-//! short. A value in overflow pages is saved as its overflow pointer.
+//! short. A value in extents is saved as its extent pointer.
 //!
 //! A version is found by its row's name (tree and key: by hash, then by the bytes), never by page or slot, so
 //! splits and merges do not affect it. It holds the word of the row and the csn that superseded it; while the
@@ -34,7 +34,6 @@
 //! A table's mutex is held for one copy at most, never together with another table's, and no latch is taken
 //! while it is held.
 
-use crate::access::btree::overflow::ChainSize;
 use crate::buffer::VersionWord;
 use crate::ids::Csn;
 use crate::sync::IS_MODEL;
@@ -80,9 +79,9 @@ pub(super) struct Versions {
 }
 
 impl Versions {
-    /// No versions yet. `chains` computes the memory of overflow pages.
-    pub(super) fn new(chains: ChainSize) -> Versions {
-        let table = |_| CachePadded::new(Mutex::new(Table::new(chains)));
+    /// No versions yet.
+    pub(super) fn new() -> Versions {
+        let table = |_| CachePadded::new(Mutex::new(Table::new()));
         Versions {
             tables: (0..THREAD_SLOTS * SHARDS).map(table).collect(),
             used: std::array::from_fn(|_| AtomicBool::new(false)),
@@ -90,7 +89,7 @@ impl Versions {
         }
     }
 
-    /// Saves a locked row in that thread slot before it changes. Appends the overflow pointers of versions
+    /// Saves a locked row in that thread slot before it changes. Appends the extent pointers of versions
     /// dropped meanwhile to `pointers`, as stored in leaves, one after another.
     #[inline]
     pub(super) fn save(
@@ -189,7 +188,7 @@ impl Versions {
         }
     }
 
-    /// The overflow pointers of all versions with values in overflow pages, as stored in leaves, one after
+    /// The extent pointers of all versions with values in extents, as stored in leaves, one after
     /// another.
     pub(super) fn pointers(&self) -> Vec<u8> {
         let mut pointers = Vec::new();
@@ -205,9 +204,9 @@ impl Versions {
         self.bytes.load(Ordering::Relaxed).max(0) as u64
     }
 
-    /// The memory of the overflow pages that versions hold, in bytes. Locks every table.
-    pub(super) fn chain_bytes(&self) -> u64 {
-        let bytes = self.tables.iter().map(|table| table.lock().chain_bytes);
+    /// The memory of the extents that versions hold, in bytes. Locks every table.
+    pub(super) fn extent_bytes(&self) -> u64 {
+        let bytes = self.tables.iter().map(|table| table.lock().extent_bytes);
         bytes.sum::<i64>().max(0) as u64
     }
 
@@ -246,7 +245,7 @@ fn table_of(thread_slot: u32, shard: u32) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::{Name, SAVES_PER_VISIT, THREAD_SLOTS, VersionRef, Versions};
-    use crate::access::btree::overflow::{ChainSize, OverflowPointer};
+    use crate::access::btree::extents::ExtentPointer;
     use crate::buffer::VersionWord;
     use crate::ids::{Csn, PageId, TreeId};
     use crate::txn::hash::hash;
@@ -257,10 +256,10 @@ mod tests {
     /// All versions of a row: since when, and the value if there is one.
     type History = Vec<(u64, Option<Vec<u8>>)>;
 
-    /// The value of a row in overflow pages.
+    /// The value of a row in extents.
     fn pointer(first: u8) -> [u8; 16] {
-        let first = PageId(first.into());
-        OverflowPointer { bytes: 9_000, first }.to_value()
+        let first = PageId(1 + u64::from(first));
+        ExtentPointer::of(9_000, first).to_value()
     }
 
     fn name(key: &[u8]) -> Name<'_> {
@@ -280,7 +279,7 @@ mod tests {
 
     #[test]
     fn each_point_finds_its_own_version_and_gaps_are_absence() {
-        let versions = Versions::new(ChainSize::default());
+        let versions = Versions::new();
         // Written at 2, changed at 5, deleted at 9, inserted at 12 (saves nothing), changed at 20.
         for (was, value, by) in [(2, "two", 5), (5, "five", 9), (12, "twelve", 20)] {
             let saved = save(&versions, b"row", was, value.as_bytes());
@@ -301,8 +300,8 @@ mod tests {
     }
 
     #[test]
-    fn cancelled_versions_are_never_found_and_their_overflow_pages_stay() {
-        let versions = Versions::new(ChainSize::default());
+    fn cancelled_versions_are_never_found_and_their_extents_stay() {
+        let versions = Versions::new();
         let old = save(&versions, b"row", 2, b"old");
         versions.supersede(old, Csn(5));
         let (word, mut pointers) = (VersionWord::of(Csn(5)).overflow(), Vec::new());
@@ -316,8 +315,8 @@ mod tests {
     }
 
     #[test]
-    fn collecting_stops_at_the_bound_and_returns_overflow_pointers() {
-        let versions = Versions::new(ChainSize::default());
+    fn collecting_stops_at_the_bound_and_returns_extent_pointers() {
+        let versions = Versions::new();
         let mut pointers = Vec::new();
         for was in 0..10_u8 {
             let word = VersionWord::of(Csn(was.into())).overflow();
@@ -337,7 +336,7 @@ mod tests {
 
     #[test]
     fn versions_of_an_idle_thread_are_collected_while_others_save() {
-        let versions = Versions::new(ChainSize::default());
+        let versions = Versions::new();
         let mut pointers = Vec::new();
         let mut save = |thread_slot, key: u64, (was, by, bound)| {
             let key = key.to_be_bytes();
@@ -365,7 +364,7 @@ mod tests {
     fn random_histories_read_as_a_map_of_all_versions_does() {
         let mut random = fastrand::Rng::with_seed(7);
         for _ in 0..60 {
-            let versions = Versions::new(ChainSize::default());
+            let versions = Versions::new();
             let rows = random.u64(1..200);
             let mut model: BTreeMap<u64, History> = BTreeMap::new();
             let mut bound = 0;

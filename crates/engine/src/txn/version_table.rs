@@ -12,11 +12,11 @@
 //!    not exist or is not older than the last one. Since numbers wrap around, the name of a dropped version
 //!    may belong to another one: of another bucket, since a save in this bucket would have replaced the name.
 //!    The chain from there consists of other, older rows: the search ends and finds nothing.
-//! 4. A version is charged with its entry, its key, and its value; a value in overflow pages with the memory
+//! 4. A version is charged with its entry, its key, and its value; a value in extents with the memory
 //!    of these pages, since only the version holds them once it is superseded. `bytes` is the sum over
-//!    all entries, `chain_bytes` the part of it for overflow pages.
+//!    all entries, `extent_bytes` the part of it for extents.
 
-use crate::access::btree::overflow::{ChainSize, OverflowPointer};
+use crate::access::btree::extents::ExtentPointer;
 use crate::buffer::{VersionWord, prefetch};
 use crate::ids::{Csn, TreeId};
 use crate::planted_bug::{PlantedBug, planted};
@@ -57,16 +57,15 @@ pub(super) struct Table {
     /// All versions in the order in which they were saved.
     entries: VecDeque<Entry>,
     oldest: u32,
-    /// The numbers of versions with values in overflow pages, in the order in which they were saved.
+    /// The numbers of versions with values in extents, in the order in which they were saved.
     long: VecDeque<u32>,
     chunks: Chunks,
     /// Number of saves: selects the thread slot that is visited next.
     pub(super) saves: u32,
     /// See invariant 4.
     pub(super) bytes: i64,
-    pub(super) chain_bytes: i64,
+    pub(super) extent_bytes: i64,
     pub(super) reported: i64,
-    chains: ChainSize,
 }
 
 #[derive(Debug)]
@@ -93,8 +92,8 @@ pub(super) struct Version<'t> {
 }
 
 impl Table {
-    /// An empty table. `chains` computes the memory of overflow pages.
-    pub(super) fn new(chains: ChainSize) -> Table {
+    /// An empty table.
+    pub(super) fn new() -> Table {
         Table {
             buckets: Vec::new(),
             entries: VecDeque::new(),
@@ -103,9 +102,8 @@ impl Table {
             chunks: Chunks::default(),
             saves: 0,
             bytes: 0,
-            chain_bytes: 0,
+            extent_bytes: 0,
             reported: 0,
-            chains,
         }
     }
 
@@ -137,23 +135,18 @@ impl Table {
         self.prefetch_next();
         self.bytes += ENTRY_BYTES + bytes as i64;
         if word.is_overflow() {
-            self.charge_chain(value, 1);
+            self.charge_extents(value, 1);
         }
         number
     }
 
-    /// Charges the overflow pages of a version, or refunds them with -1; `pointer` is its value.
+    /// Charges the extents of a version, or refunds them with -1; `pointer` is its value.
     #[cold]
-    fn charge_chain(&mut self, pointer: &[u8], sign: i64) {
-        let pointer =
-            OverflowPointer::from_value(pointer).expect("an overflow row holds a pointer");
-        let bytes = if planted(PlantedBug::VersionsEscapeCap) {
-            0
-        } else {
-            self.chains.bytes(pointer.bytes) as i64
-        };
+    fn charge_extents(&mut self, pointer: &[u8], sign: i64) {
+        let pointer = ExtentPointer::from_value(pointer).expect("an overflow row holds a pointer");
+        let bytes = if planted(PlantedBug::VersionsEscapeCap) { 0 } else { extents_bytes(pointer) };
         self.bytes += sign * bytes;
-        self.chain_bytes += sign * bytes;
+        self.extent_bytes += sign * bytes;
     }
 
     /// Prefetches the memory of the next entry, and the first entries, which are dropped next.
@@ -182,7 +175,7 @@ impl Table {
         if std::mem::replace(&mut entry.word, VersionWord(0)).is_overflow() {
             let entry = &self.entries[index];
             let pointer = self.chunks.get(entry)[entry.key_bytes as usize..].to_vec();
-            self.charge_chain(&pointer, -1);
+            self.charge_extents(&pointer, -1);
         }
     }
 
@@ -230,7 +223,7 @@ impl Table {
                 let pointer = &self.chunks.get(&entry)[entry.key_bytes as usize..];
                 pointers.extend_from_slice(pointer);
                 let pointer = &pointers[pointers.len() - pointer.len()..];
-                self.charge_chain(pointer, -1);
+                self.charge_extents(pointer, -1);
             }
             self.bytes -= ENTRY_BYTES + i64::from(entry.bytes);
             let next = self.entries.front().map(|next| next.chunk);
@@ -240,7 +233,7 @@ impl Table {
         }
     }
 
-    /// The overflow pointers of versions with values in overflow pages. The cost grows only with their
+    /// The extent pointers of versions with values in extents. The cost grows only with their
     /// number.
     pub(super) fn pointers(&self, pointers: &mut Vec<u8>) {
         let long = self.long.iter();
@@ -349,15 +342,21 @@ impl Chunks {
     }
 }
 
+/// The memory of a value's extents, in bytes.
+fn extents_bytes(pointer: ExtentPointer) -> i64 {
+    // The length of leaves and inner nodes does not matter for it.
+    pointer.memory().bytes(0) as i64
+}
+
 #[cfg(test)]
 mod tests {
     use super::{CHUNK_BYTES, Name, SPARE_CHUNKS, Table};
-    use crate::access::btree::overflow::{ChainSize, OverflowPointer};
+    use crate::access::btree::extents::ExtentPointer;
     use crate::buffer::VersionWord;
     use crate::ids::{Csn, PageId, TreeId};
 
     fn empty() -> Table {
-        Table::new(ChainSize::default())
+        Table::new()
     }
 
     /// Few hashes, so that rows share buckets.
@@ -385,23 +384,23 @@ mod tests {
         assert!(table.count() <= 12);
     }
 
-    /// D3: a value in overflow pages was charged with only the 16 bytes of its overflow pointer.
+    /// D3: a value in extents was charged with only the 16 bytes of its extent pointer.
     #[test]
-    fn a_version_is_charged_with_the_overflow_pages_that_it_holds() {
+    fn a_version_is_charged_with_the_extents_that_it_holds() {
         let mut table = empty();
-        let pointer = OverflowPointer { bytes: 1 << 20, first: PageId(9) };
+        let pointer = ExtentPointer::of(1 << 20, PageId(9));
         let word = VersionWord::of(Csn(1)).overflow();
-        let pages = ChainSize::default().bytes(pointer.bytes) as i64;
+        let pages = super::extents_bytes(pointer);
         assert!(pages > 1 << 20, "pages with their frames");
         let row = table.add(name(b"a"), word, &pointer.to_value());
         let other = table.add(name(b"b"), word, &pointer.to_value());
-        assert_eq!(table.chain_bytes, 2 * pages);
+        assert_eq!(table.extent_bytes, 2 * pages);
         assert!(table.bytes > 2 * pages);
         table.cancel(other);
-        assert_eq!(table.chain_bytes, pages, "the row keeps its pages");
+        assert_eq!(table.extent_bytes, pages, "the row keeps its pages");
         table.supersede(row, Csn(2));
         table.collect(Csn(2), 9, &mut Vec::new());
-        assert_eq!((table.chain_bytes, table.bytes), (0, 0));
+        assert_eq!((table.extent_bytes, table.bytes), (0, 0));
     }
 
     #[test]

@@ -8,11 +8,11 @@
 //! At the cap on memory the builder's owner makes room, for each page anew, with no page latched and no epoch
 //! pinned.
 
-use super::overflow::{self, ChainSize, OverflowPointer};
+use super::extents::{self, ExtentPointer};
 use super::tree::Tree;
 use crate::buffer::VersionWord;
 use crate::buffer::page::{HEADER_BYTES, Kind};
-use crate::buffer::{Branches, Buffer, Content, Leaf, common_bytes, retry_at_cap};
+use crate::buffer::{Branches, Buffer, Content, Leaf, MemoryNeed, common_bytes, retry_at_cap};
 use crate::error::{Error, Result};
 use crate::ids::{Csn, PageId, TreeId};
 
@@ -42,7 +42,7 @@ impl Tree {
 }
 
 /// Frees memory for pages of a kind; false if it cannot.
-type Reclaim<'a> = Box<dyn Fn((Kind, u64)) -> Result<bool> + 'a>;
+type Reclaim<'a> = Box<dyn Fn(MemoryNeed) -> Result<bool> + 'a>;
 
 /// A tree under construction. If it is dropped before [`BulkLoader::finish`], or that fails, the pages placed
 /// so far stay; their label finds them: [`Buffer::pages_of`].
@@ -67,7 +67,7 @@ pub(crate) struct BulkLoader<'a> {
 }
 
 fn allocate(buffer: &Buffer, kind: Kind, reclaim: &Reclaim<'_>) -> Result<PageId> {
-    retry_at_cap(&mut (), |()| reclaim((kind, 1)), |()| buffer.allocate(kind))
+    retry_at_cap(&mut (), |()| reclaim(MemoryNeed::Pages(kind, 1)), |()| buffer.allocate(kind))
 }
 
 struct Row {
@@ -84,7 +84,7 @@ impl<'a> BulkLoader<'a> {
         buffer: &'a Buffer,
         csn: Csn,
         fill_percent: u32,
-        reclaim: impl Fn((Kind, u64)) -> Result<bool> + 'a,
+        reclaim: impl Fn(MemoryNeed) -> Result<bool> + 'a,
     ) -> Result<BulkLoader<'a>> {
         assert!((50..=100).contains(&fill_percent), "a fill of {fill_percent} percent");
         let reclaim: Reclaim<'a> = Box::new(reclaim);
@@ -132,21 +132,21 @@ impl<'a> BulkLoader<'a> {
 
     fn row(&mut self, key: &[u8], value: &[u8]) -> Result<Row> {
         let word = VersionWord::of(self.csn);
-        if !overflow::is_needed(self.buffer, value.len()) {
+        if !extents::is_needed(self.buffer, value.len()) {
             return Ok(Row { key: key.to_vec(), value: value.to_vec(), word });
         }
-        let pointer = self.write_overflow(value)?;
-        overflow::attach(self.buffer, pointer);
+        let pointer = self.write_extents(value)?;
+        extents::attach(self.buffer, pointer);
         let (key, value) = (key.to_vec(), pointer.to_value().to_vec());
         Ok(Row { key, value, word: word.overflow() })
     }
 
-    fn write_overflow(&self, value: &[u8]) -> Result<OverflowPointer> {
-        let pages = ChainSize::of(self.buffer).pages(value.len() as u64);
+    fn write_extents(&self, value: &[u8]) -> Result<ExtentPointer> {
+        let needed = extents::memory(self.buffer, value.len());
         retry_at_cap(
             &mut (),
-            |()| (self.reclaim)((Kind::Overflow, pages)),
-            |()| overflow::write(self.buffer, self.id, value),
+            |()| (self.reclaim)(needed),
+            |()| extents::write(self.buffer, self.id, value),
         )
     }
 

@@ -1,7 +1,7 @@
 //! Changes a leaf, and makes room in it beforehand.
 
 use super::descend::{Goal, Tries};
-use super::overflow;
+use super::extents;
 use super::tree::Tree;
 use crate::buffer::{Buffer, Leaf, Miss, Stop};
 use crate::error::Error;
@@ -113,7 +113,7 @@ impl Tree {
             let (bytes, bytes_max) = (key.len() as u64, key_bytes_max as u64);
             return Err(Error::TooLong { what: "a key", bytes, bytes_max }.into());
         }
-        let capacity = overflow::leaf_bytes(buffer, value_bytes);
+        let capacity = extents::leaf_bytes(buffer, value_bytes);
         while !self.view(buffer, key, |leaf, _| leaf.has_room(key, capacity))? {
             let Some(_structure) = self.structure.try_lock() else {
                 return Err(Blocked::Busy);

@@ -1,6 +1,6 @@
 //! Checks that a tree is sound: walks everything below the root and describes each problem in a sentence.
 
-use super::overflow::{self, OverflowPointer};
+use super::extents::ExtentPointer;
 use super::tree::Tree;
 use crate::buffer::{Buffer, Frame, Inner, Leaf};
 use crate::ids::PageId;
@@ -124,12 +124,12 @@ impl<'a> Walk<'a> {
                 self.report(page, "it is a leaf where an inner node must be");
             }
             let pointers = self.leaf(page, &latch.read(), expected);
-            // With no leaf latched: a damaged overflow pointer may name a leaf.
+            // With no leaf latched: a damaged extent pointer may name a leaf.
             for (slot, pointer) in pointers {
-                self.chain(page, slot, pointer);
+                self.extents(slot, pointer);
             }
         } else {
-            self.report(page, "it is an overflow page where a node must be");
+            self.report(page, "it is an extent where a node must be");
         }
     }
 
@@ -192,13 +192,13 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// The overflow pointers of its long values, by their slots.
+    /// The extent pointers of its long values, by their slots.
     fn leaf(
         &mut self,
         page: PageId,
         leaf: &Leaf,
         expected: ExpectedPosition<'_>,
-    ) -> Vec<(usize, OverflowPointer)> {
+    ) -> Vec<(usize, ExtentPointer)> {
         self.leaves_left = self.leaves_left.saturating_sub(1);
         let mut pointers = Vec::new();
         let damage = leaf.check();
@@ -214,37 +214,24 @@ impl<'a> Walk<'a> {
         }
         for slot in 0..leaf.count() {
             if leaf.word(slot).is_overflow() {
-                match OverflowPointer::from_value(leaf.value(slot)) {
+                match ExtentPointer::from_value(leaf.value(slot)) {
                     Some(pointer) => pointers.push((slot, pointer)),
-                    None => self.report(page, &format!("slot {slot} holds no overflow pointer")),
+                    None => self.report(page, &format!("slot {slot} holds no extent pointer")),
                 }
             }
         }
         pointers
     }
 
-    fn chain(&mut self, owner: PageId, slot: usize, pointer: OverflowPointer) {
-        let (mut next, mut bytes) = (pointer.first, 0);
-        while next.0 != 0 {
-            let piece = self.visit(next).map(|frame| {
-                let piece = frame.overflow().and_then(overflow::piece_of);
-                piece.map(|(piece, behind)| (piece.len() as u64, behind))
-            });
-            match piece {
-                Some(Some((piece, behind))) => (bytes, next) = (bytes + piece, behind),
-                Some(None) => {
-                    self.report(next, "it is not an overflow page, but a chain leads to it");
-                    return;
-                }
-                None => return,
+    fn extents(&mut self, slot: usize, pointer: ExtentPointer) {
+        for page in pointer.pages() {
+            let Some(frame) = self.visit(page) else {
+                return;
+            };
+            if let Some(what) = pointer.problem(frame.extent(), page) {
+                self.report(page, &format!("slot {slot}: {what}"));
+                return;
             }
-        }
-        if bytes != pointer.bytes {
-            let expected = pointer.bytes;
-            let what = format!(
-                "the chain of slot {slot} holds {bytes} bytes, but its overflow pointer says {expected}"
-            );
-            self.report(owner, &what);
         }
     }
 

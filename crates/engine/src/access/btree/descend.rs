@@ -14,7 +14,7 @@ const TRIES_MAX: u32 = 10_000_000;
 
 impl Tree {
     /// Reads the leaf whose fences cover the key, under its shared latch. `look` must not access any tree,
-    /// except to read overflow pages.
+    /// except to read extents.
     #[inline]
     pub(crate) fn view<R>(
         &self,

@@ -5,7 +5,7 @@
 //! no other thread merges the pages being freed. A checkpoint in between contains pages of a tree that its
 //! tree directory does not name; opening frees those.
 
-use super::overflow::{self, OverflowPointer};
+use super::extents::{self, ExtentPointer};
 use super::tree::Tree;
 use crate::buffer::{Buffer, Leaf};
 use crate::ids::PageId;
@@ -21,7 +21,7 @@ pub(crate) struct TreeDrop {
 }
 
 impl Tree {
-    /// Frees every page of the tree, chains of long values included. In a section that excludes all others.
+    /// Frees every page of the tree, extents of long values included. In a section that excludes all others.
     /// Later readers, and those on their way, get a miss of the root.
     pub(crate) fn drop_pages(self: &Arc<Self>, buffer: &Buffer) {
         let mut dropping = self.begin_drop(buffer);
@@ -40,7 +40,7 @@ impl Tree {
 }
 
 impl TreeDrop {
-    /// Frees up to `most` more nodes, with the chains of their rows, in a section. True if some are left.
+    /// Frees up to `most` more nodes, with the extents of their rows, in a section. True if some are left.
     pub(crate) fn free_some(&mut self, buffer: &Buffer, most: usize) -> bool {
         let tree = Arc::clone(&self.tree);
         let _structure = tree.structure.lock();
@@ -60,14 +60,14 @@ impl TreeDrop {
         let (children, pointers) = below(buffer, page);
         buffer.free(page);
         for pointer in pointers {
-            overflow::free(buffer, pointer);
+            extents::free(buffer, pointer);
         }
         self.pages.extend(children);
     }
 }
 
-/// The children of an inner node, or the chains that a leaf's rows own.
-fn below(buffer: &Buffer, page: PageId) -> (Vec<PageId>, Vec<OverflowPointer>) {
+/// The children of an inner node, or the extents that a leaf's rows own.
+fn below(buffer: &Buffer, page: PageId) -> (Vec<PageId>, Vec<ExtentPointer>) {
     let guard = crossbeam_epoch::pin();
     let frame = buffer.frame(page, &guard).expect("the pages of a tree are there");
     if let Some(inner) = frame.inner() {
@@ -77,10 +77,10 @@ fn below(buffer: &Buffer, page: PageId) -> (Vec<PageId>, Vec<OverflowPointer>) {
     (Vec::new(), pointers(&leaf))
 }
 
-/// The chains that the leaf's rows own.
-fn pointers(leaf: &Leaf) -> Vec<OverflowPointer> {
+/// The extents that the leaf's rows own.
+fn pointers(leaf: &Leaf) -> Vec<ExtentPointer> {
     (0..leaf.count())
         .filter(|slot| leaf.word(*slot).is_overflow())
-        .filter_map(|slot| OverflowPointer::from_value(leaf.value(slot)))
+        .filter_map(|slot| ExtentPointer::from_value(leaf.value(slot)))
         .collect()
 }

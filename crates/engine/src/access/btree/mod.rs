@@ -16,7 +16,7 @@
 //!    the table after nothing leads to them.
 //! 5. Everything that can be refused (memory, pre-images) is requested before the first change.
 //!
-//! Values longer than a quarter of a page are in [`overflow`] pages, with an overflow pointer in the leaf.
+//! Values longer than a quarter of a page are in [`extents`], with an extent pointer in the leaf.
 //!
 //! `merge` frees leaves that become empty or poor when rows are removed, if their neighbours have room; if
 //! that is not possible at the moment, the caller must retry. A tree that is only read or inserted into never
@@ -27,7 +27,7 @@
 //! | `tree.rs`, `handle_renewal.rs` | a tree's handle; a new handle for the same pages |
 //! | `descend.rs` | the descent to a leaf, and reads |
 //! | `change.rs`, `split.rs`, `merge.rs` | changes of leaves and of the structure |
-//! | `overflow.rs` | chains of overflow pages |
+//! | `extents.rs` | the extents of long values |
 //! | `prefetch.rs` | batched prefetch |
 //! | `bulk_load.rs`, `drop_tree.rs` | building and freeing whole trees |
 //! | `walk.rs`, `check.rs` | all rows of a tree at rest; checks of its structure |
@@ -37,9 +37,9 @@ mod change;
 mod check;
 mod descend;
 mod drop_tree;
+pub(crate) mod extents;
 mod handle_renewal;
 mod merge;
-pub(crate) mod overflow;
 pub(crate) mod prefetch;
 mod split;
 #[cfg(test)]

@@ -1,8 +1,8 @@
 //! A walk over all rows of a tree at rest: behind the closed gate, in recovery, or to verify.
 //!
-//! Ghosts are skipped. Long values are read from their overflow pages.
+//! Ghosts are skipped. Long values are read from their extents.
 
-use super::overflow::{self, OverflowPointer};
+use super::extents::{self, ExtentPointer};
 use super::tree::Tree;
 use crate::buffer::{Buffer, Leaf, Miss};
 use crate::error::Result;
@@ -11,7 +11,7 @@ use crate::error::Result;
 pub(crate) type Visit<'v> = dyn FnMut(&[u8], &[u8]) -> Result<()> + 'v;
 
 impl Tree {
-    /// The number of pages at each level, leaves first; overflow pages have no level.
+    /// The number of pages at each level, leaves first; extents have no level.
     pub(crate) fn pages_by_level(&self, buffer: &Buffer) -> Vec<u64> {
         let guard = crossbeam_epoch::pin();
         let mut counts = Vec::new();
@@ -86,8 +86,8 @@ impl Rows {
             self.bytes.extend_from_slice(&self.key);
             let key_end = self.bytes.len();
             if word.is_overflow() {
-                let pointer = OverflowPointer::from_value(leaf.value(slot));
-                let pointer = pointer.expect("an overflow row holds an overflow pointer");
+                let pointer = ExtentPointer::from_value(leaf.value(slot));
+                let pointer = pointer.expect("an overflow row holds an extent pointer");
                 read_long(buffer, pointer, &mut self.bytes);
             } else {
                 self.bytes.extend_from_slice(leaf.value(slot));
@@ -107,11 +107,11 @@ impl Rows {
     }
 }
 
-fn read_long(buffer: &Buffer, pointer: OverflowPointer, value: &mut Vec<u8>) {
+fn read_long(buffer: &Buffer, pointer: ExtentPointer, value: &mut Vec<u8>) {
     loop {
-        match overflow::read(buffer, pointer, value) {
+        match extents::read(buffer, pointer, value) {
             Ok(whole) => {
-                assert!(whole, "a tree at rest has complete chains");
+                assert!(whole, "a tree at rest has complete values");
                 return;
             }
             Err(Miss(page)) => buffer.load(Miss(page)),

@@ -18,7 +18,7 @@
 //! |---|
 //! | number: length of the key after the prefix |
 //! | number: length of the value |
-//! | number: how many commits the row is older than the latest one, times 4; 1 more for a ghost, 2 for an overflow pointer |
+//! | number: how many commits the row is older than the latest one, times 4; 1 more for a ghost, 2 for an extent pointer |
 //! | the key after the prefix |
 //! | the value |
 //!

@@ -59,7 +59,7 @@ impl Leaf {
         ((page_bytes - HEADER_BYTES - row) / 3).min(1024)
     }
 
-    /// The longest value in a leaf, in bytes; longer ones go to overflow pages.
+    /// The longest value in a leaf, in bytes; longer ones go to extents.
     pub(crate) fn value_bytes_max(page_bytes: usize) -> usize {
         page_bytes / 4
     }

@@ -1,6 +1,7 @@
 //! The harness and the parts of an episode: opening, and checkpoints step by step.
 
 use super::model::{Model, State};
+use crate::buffer::page_snapshot::ChangedPages;
 use crate::checkpoint::root::BLOCK_BYTES;
 use crate::checkpoint::{DataFile, DirtyPages, FileOptions, Progress, Work};
 use crate::error::Error;
@@ -49,6 +50,7 @@ impl Harness {
                 extent_bytes: [4 << 10, 8 << 10, 20_000][random.usize(0..3)],
                 reserve_bytes: [0, 2 << 10][random.usize(0..2)],
                 direct: random.bool(),
+                write_bytes_max: [3 << 10, 16 << 10, 256 << 10][(seed % 3) as usize],
                 read_only: false,
             },
             model: Model::new(),
@@ -88,7 +90,7 @@ impl Harness {
         &mut self,
         file: &mut DataFile<SimulatedDisk>,
     ) -> Result<CheckpointOutcome, String> {
-        let (next, work) = self.model.candidates[0].next(&mut self.random, 40);
+        let (next, work) = self.model.candidates[0].next(&mut self.random, (40, self.page_bytes));
         self.run(file, &next, work)
     }
 
@@ -161,9 +163,16 @@ impl Harness {
 
     /// Makes some or all of the room for a checkpoint ahead of it, or room for fewer pages than it writes.
     fn make_room(&mut self, file: &mut DataFile<SimulatedDisk>, work: &Work) -> Result<(), Error> {
-        let dirty = self.random.u64(0..=work.dirty.len() as u64);
+        let long = self.random.u64(0..=work.long.len() as u64);
+        let long_bytes = work.long.iter().take(long as usize).map(|(_, bytes)| u64::from(*bytes));
+        let changed = ChangedPages {
+            pages: long + self.random.u64(0..=(work.dirty.len() - work.long.len()) as u64),
+            long,
+            long_bytes: long_bytes.sum(),
+            next_page: work.next_page,
+        };
         for _ in 0..self.random.u8(0..6) {
-            match file.make_room(dirty, work.next_page) {
+            match file.make_room(&changed) {
                 Ok(Some(_)) => {}
                 Ok(None) | Err(Error::Full { .. }) => break,
                 Err(error) => return Err(error),
@@ -213,10 +222,10 @@ struct Captures<'a> {
 }
 
 impl DirtyPages for Captures<'_> {
-    fn capture(&mut self, page: PageId, out: &mut [u8]) -> usize {
+    fn capture(&mut self, page: PageId, out: &mut Vec<u8>) {
         let at = self.left.iter().position(|left| *left == page);
         self.left.swap_remove(at.expect("each page is captured once"));
-        self.state.capture(page, out)
+        self.state.capture(page, out);
     }
 
     fn first(&mut self) -> Option<PageId> {

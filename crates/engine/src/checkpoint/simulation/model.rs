@@ -39,7 +39,11 @@ impl State {
     }
 
     /// Random changes: the state after them, and the work that leads to it.
-    pub(super) fn next(&self, random: &mut Rng, pages_max: u64) -> (State, Work) {
+    pub(super) fn next(
+        &self,
+        random: &mut Rng,
+        (pages_max, page_bytes): (u64, u32),
+    ) -> (State, Work) {
         let mut next = self.clone();
         next.number += 1;
         next.csn = Csn(self.csn.0 + random.u64(0..5));
@@ -64,9 +68,13 @@ impl State {
             next.meta = vec![random.u8(..); random.usize(0..1_500)];
         }
         random.shuffle(&mut dirty);
+        let length = |page: &PageId| image_bytes(next.pages[page], page_bytes);
+        let long = dirty.iter().map(|page| (*page, length(page)));
+        let long = long.filter(|(_, bytes)| *bytes > page_bytes).collect();
         let work = Work {
             csn: next.csn,
             dirty,
+            long,
             freed,
             next_page: next.next_page,
             meta: next.meta.clone(),
@@ -74,9 +82,10 @@ impl State {
         (next, work)
     }
 
-    /// Fills in the unsealed image of a page and returns its length.
-    pub(super) fn capture(&self, page: PageId, out: &mut [u8]) -> usize {
-        fill(page, self.pages[&page], out)
+    /// Replaces a buffer of a page by the unsealed image of a page.
+    pub(super) fn capture(&self, page: PageId, out: &mut Vec<u8>) {
+        let page_bytes = out.len() as u32;
+        fill(page, self.pages[&page], page_bytes, out);
     }
 
     /// Fails if the file does not hold this state. A problem found by the file's own check counts unless
@@ -92,12 +101,12 @@ impl State {
             return broken("has another root");
         }
         let mut found = BTreeSet::new();
-        let mut expected = vec![0; root.page_bytes as usize];
+        let mut expected = Vec::new();
         let mut wrong = None;
         file.load(&mut |page, image| {
             if let Some(seed) = self.pages.get(&page) {
-                let bytes = fill(page, *seed, &mut expected);
-                if image[page::HEADER_BYTES..] != expected[page::HEADER_BYTES..bytes] {
+                fill(page, *seed, root.page_bytes, &mut expected);
+                if image[page::HEADER_BYTES..] != expected[page::HEADER_BYTES..] {
                     wrong = Some(format!("{page} differs from the captured image"));
                 }
             }
@@ -149,16 +158,23 @@ impl Model {
     }
 }
 
-/// Some images fill their page, others are as short as possible, most are in between.
-fn fill(page: PageId, seed: u64, out: &mut [u8]) -> usize {
+/// The length of the image with that seed: some fill their page, some are as short as possible, some are as
+/// long as several pages, most are in between.
+fn image_bytes(seed: u64, page_bytes: u32) -> u32 {
     let mut random = Rng::with_seed(seed);
-    let bytes = match random.u8(0..8) {
-        0..2 => out.len(),
-        2 => page::HEADER_BYTES,
-        _ => random.usize(page::HEADER_BYTES..=out.len()),
-    };
-    out[..page::HEADER_BYTES].fill(0);
-    page::label(out, page, TreeId(7), page::Kind::Leaf, 0);
-    random.fill(&mut out[page::HEADER_BYTES..bytes]);
-    bytes
+    match random.u8(0..10) {
+        0..2 => page_bytes,
+        2 => page::HEADER_BYTES as u32,
+        3 | 4 => random.u32(page_bytes + 1..=4 * page_bytes),
+        _ => random.u32(page::HEADER_BYTES as u32..=page_bytes),
+    }
+}
+
+fn fill(page: PageId, seed: u64, page_bytes: u32, out: &mut Vec<u8>) {
+    let bytes = image_bytes(seed, page_bytes);
+    let kind = if bytes > page_bytes { page::Kind::Extent } else { page::Kind::Leaf };
+    out.clear();
+    out.resize(bytes as usize, 0);
+    page::label(out, page, TreeId(7), kind, 0);
+    Rng::with_seed(!seed).fill(&mut out[page::HEADER_BYTES..]);
 }

@@ -8,6 +8,7 @@ finds! {
     |seed| search(seed, &mut Tally::default());
     a_slot_taken_twice_is_found: ReusePendingSlot within 20,
     a_slot_freed_under_another_image_is_found: FreeSharedSlot within 20,
+    an_image_that_its_next_write_begins_again_is_found: RestartImageInNextWrite within 20,
     a_root_before_its_pages_is_found: RootBeforePages within 20,
     a_root_before_the_log_is_durable_is_found: RootBeforeDurable within 20,
     slots_freed_before_the_root_is_stable_are_found: FreeBeforeRootStable within 50,

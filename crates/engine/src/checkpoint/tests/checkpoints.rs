@@ -4,6 +4,7 @@ use super::fixture::{
     At, DATABASE, FOREVER, check, checkpoint, finish, image, made, path, simulated, small, step,
     work_of,
 };
+use crate::buffer::page_snapshot::ChangedPages;
 use crate::checkpoint::image_writer::WRITE_BYTES_MAX;
 use crate::checkpoint::{DataFile, DirtyPages, FileOptions, Progress, Work};
 use crate::error::Error;
@@ -103,10 +104,10 @@ struct Backwards {
 }
 
 impl DirtyPages for Backwards {
-    fn capture(&mut self, page: PageId, out: &mut [u8]) -> usize {
+    fn capture(&mut self, page: PageId, out: &mut Vec<u8>) {
         self.asking.retain(|asking| *asking != page);
         self.captured.push(page);
-        image(page, 7, out)
+        image(page, 7, out);
     }
 
     fn first(&mut self) -> Option<PageId> {
@@ -177,6 +178,11 @@ fn loading_takes_few_long_reads_in_file_order() {
     assert!(reads <= 4, "{reads} reads for 2.3 MiB");
 }
 
+/// Changed pages without long images.
+fn changed(pages: u64, work: &Work) -> ChangedPages {
+    ChangedPages { pages, long: 0, long_bytes: 0, next_page: work.next_page }
+}
+
 #[test]
 fn a_checkpoint_uses_the_room_that_was_made_ahead() {
     let disk = CountingDisk::new(simulated());
@@ -187,7 +193,7 @@ fn a_checkpoint_uses_the_room_that_was_made_ahead() {
     let work = work_of(&file, 1..=200, 2);
     let before = disk.counts();
     let mut left_bytes = u64::MAX;
-    while let Some((bytes, left)) = file.make_room(200, work.next_page).unwrap() {
+    while let Some((bytes, left)) = file.make_room(&changed(200, &work)).unwrap() {
         assert!(bytes == 0 || left < left_bytes, "{left} after {left_bytes}");
         left_bytes = left;
     }
@@ -198,7 +204,7 @@ fn a_checkpoint_uses_the_room_that_was_made_ahead() {
     assert_eq!(disk.counts().since(&before).preallocated_bytes, 0);
     // A growth that was written ahead and not synced is synced before it is used.
     let work = work_of(&file, 1..=400, 3);
-    let written = file.make_room(400, work.next_page).unwrap();
+    let written = file.make_room(&changed(400, &work)).unwrap();
     assert!(written.is_some_and(|(bytes, _)| bytes > 0), "{written:?}");
     let before = disk.counts();
     let mut next = file.begin(work);
@@ -285,7 +291,7 @@ fn a_real_disk_keeps_checkpoints() {
             extent_bytes: 1 << 20,
             reserve_bytes: 256 << 10,
             direct,
-            read_only: false,
+            ..FileOptions::default()
         };
         let mut file = DataFile::create(&RealDisk, &path, DATABASE, page_bytes, &options).unwrap();
         assert!(direct || !file.is_direct());
@@ -324,9 +330,9 @@ fn a_file_whose_pages_all_change_again_and_again_is_little_more_than_two_images(
 struct FullTo(usize);
 
 impl DirtyPages for FullTo {
-    fn capture(&mut self, page: PageId, out: &mut [u8]) -> usize {
-        let bytes = out.len() * self.0 / 100 - page.0 as usize % 7;
-        image(page, 1, &mut out[..bytes])
+    fn capture(&mut self, page: PageId, out: &mut Vec<u8>) {
+        out.truncate(out.len() * self.0 / 100 - page.0 as usize % 7);
+        image(page, 1, out);
     }
 
     fn first(&mut self) -> Option<PageId> {

@@ -34,11 +34,10 @@ pub(super) fn made() -> (SimulatedDisk, DataFile<SimulatedDisk>) {
 }
 
 /// Fills in a page's bytes, which depend on the page and on the time.
-pub(super) fn image(page: PageId, time: u64, out: &mut [u8]) -> usize {
+pub(super) fn image(page: PageId, time: u64, out: &mut [u8]) {
     out.fill((page.0 * 7 + time) as u8);
     out[..page::HEADER_BYTES].fill(0);
     page::label(out, page, TreeId(1), page::Kind::Leaf, 0);
-    out.len()
 }
 
 /// The work of a checkpoint in which these pages changed; the time is the csn.
@@ -69,8 +68,8 @@ pub(super) fn step<D: Disk>(
 pub(super) struct At(pub(super) u64);
 
 impl DirtyPages for At {
-    fn capture(&mut self, page: PageId, out: &mut [u8]) -> usize {
-        image(page, self.0, out)
+    fn capture(&mut self, page: PageId, out: &mut Vec<u8>) {
+        image(page, self.0, out);
     }
 
     fn first(&mut self) -> Option<PageId> {

@@ -268,6 +268,7 @@ fn options(random: &mut Rng) -> Options {
         page_bytes,
         pre_image_bytes_max: [4, 4, 16, 128][random.usize(0..4)] * u64::from(page_bytes),
         version_bytes_max: [2 << 10, 16 << 10, 1 << 20][random.usize(0..3)],
+        value_extent_bytes: [512, 512, 1024, 2048][random.usize(0..4)],
         extent_bytes: [4 << 10, 8 << 10, 16 << 10][random.usize(0..3)],
         miss_every: [None, None, Some(2), Some(7), Some(50)][random.usize(0..5)],
         log: log::Options {

@@ -145,8 +145,12 @@ fn body(is_heavy: bool, random: &mut Rng) -> Vec<u8> {
     filled(bytes, random)
 }
 
-/// Eight random bytes repeated: no two values are equal by chance.
+/// Eight random bytes repeated: no two values are equal by chance. Some end with zeros.
 fn filled(bytes: usize, random: &mut Rng) -> Vec<u8> {
     let word = random.u64(..).to_le_bytes();
-    word.iter().copied().cycle().take(bytes).collect()
+    let mut filled: Vec<u8> = word.iter().copied().cycle().take(bytes).collect();
+    if random.u8(0..4) == 0 {
+        filled[bytes - bytes / 8..].fill(0);
+    }
+    filled
 }

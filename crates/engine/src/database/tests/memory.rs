@@ -60,7 +60,7 @@ fn a_long_row_can_be_updated_again_and_again_during_a_stalled_checkpoint() {
 #[test]
 fn a_load_reclaims_the_memory_of_deleted_rows() {
     // Ascending rows are appended, others inserted. Values of 90 bytes are in leaves, those of 1,000 in
-    // overflow pages.
+    // extents.
     for (step, bytes) in [(1, 90), (1, 1_000), (7, 90), (7, 1_000)] {
         let options = Options {
             resident_bytes_max: 320 << 10,

@@ -10,6 +10,7 @@
 //! | `full_disk.rs`, `limits.rs` | work on a full disk; the limit on the log's length |
 //! | `memory.rs`, `ghosts.rs` | memory and ghosts of deleted rows are released |
 //! | `panics.rs` | calls after a panic in the engine |
+//! | `released_formats.rs` | stores that earlier formats left |
 //! | `preallocator.rs` | memory that is prepared for a growing store |
 
 mod concurrent_definitions;
@@ -25,3 +26,4 @@ mod memory;
 mod panics;
 #[cfg(target_os = "linux")]
 mod preallocator;
+mod released_formats;

@@ -3,7 +3,6 @@
 //! The durable LSN here is a number that a committer moves; the begin and the collector are the real ones,
 //! with their fences.
 
-use crate::access::btree::overflow::ChainSize;
 use crate::buffer::VersionWord;
 use crate::ids::{Csn, TreeId};
 use crate::sync::atomic::{AtomicU64, Ordering};
@@ -41,7 +40,7 @@ struct Store {
 fn store() -> Arc<Store> {
     Arc::new(Store {
         registry: Registry::new(),
-        versions: Versions::new(ChainSize::default()),
+        versions: Versions::new(),
         durable_lsn: AtomicU64::new(1),
         leaf: Mutex::new(1),
     })

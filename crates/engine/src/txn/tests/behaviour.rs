@@ -353,11 +353,11 @@ fn a_refused_commit_takes_back_its_ghosts_and_the_leaves_they_filled() {
 }
 
 #[test]
-fn long_values_live_in_overflow_pages_and_leave_them_when_nobody_reads_them() {
+fn long_values_live_in_extents_and_leave_them_when_nobody_reads_them() {
     in_own_process(
         concat!(
             module_path!(),
-            "::long_values_live_in_overflow_pages_and_leave_them_when_nobody_reads_them"
+            "::long_values_live_in_extents_and_leave_them_when_nobody_reads_them"
         ),
         || {
             let store = Store::new(StoreConfig { miss_every: Some(5), ..StoreConfig::default() });

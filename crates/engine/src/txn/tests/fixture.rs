@@ -66,6 +66,7 @@ impl Store {
     pub(in crate::txn) fn with_threads(config: StoreConfig, threads: Threads) -> Store {
         let buffer = BufferOptions {
             page_bytes: config.page_bytes,
+            value_extent_bytes: 512,
             miss_every: config.miss_every,
             pre_image_bytes_max: config.pre_image_bytes_max,
             resident_bytes_max: config.resident_bytes_max,
@@ -171,7 +172,7 @@ pub(in crate::txn) fn append(
     Ok(())
 }
 
-/// A patch that sets the row's length, so that the row moves into and out of overflow pages.
+/// A patch that sets the row's length, so that the row moves into and out of extents.
 #[allow(clippy::unnecessary_wraps, reason = "it is a patch, and those may fail")]
 pub(in crate::txn) fn resize(
     patch: &[u8],

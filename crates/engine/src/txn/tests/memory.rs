@@ -3,16 +3,17 @@
 use super::behaviour::conflict;
 use super::fixture::{Store, StoreConfig, TestSession, resize, scan_all};
 use crate::Error;
+use crate::buffer::MemoryNeed;
 use crate::buffer::page::Kind;
 use crate::conflict::Conflict;
 use crate::txn::garbage::Ghost;
 use crate::txn::{Begin, TxnOptions};
 
-/// Bytes of a long row: 43 pages of 512 bytes.
+/// Bytes of a long row: 40 extents of 512 bytes.
 const LONG: usize = 20_000;
 
-/// Memory of its pages with their frames.
-const LONG_BYTES: u64 = 43 * 640;
+/// Memory of its extents with their headers and frames.
+const LONG_BYTES: u64 = LONG as u64 + 40 * (40 + 128);
 
 fn capped(resident_bytes_max: u64, version_bytes_max: u64) -> Store {
     Store::new(StoreConfig {
@@ -30,7 +31,7 @@ fn put_long(store: &Store, session: &mut TestSession, key: &[u8], byte: u8) -> c
     session.wait(ticket)
 }
 
-/// D3: the versions of long rows were charged with their overflow pointers only, so the reader went on while
+/// D3: the versions of long rows were charged with their extent pointers only, so the reader went on while
 /// they took all memory.
 #[test]
 fn a_reader_during_updates_of_long_rows_ends_when_versions_reach_their_cap() {
@@ -43,7 +44,7 @@ fn a_reader_during_updates_of_long_rows_ends_when_versions_reach_their_cap() {
     for update in 1..30 {
         put_long(&store, &mut session, b"row", update).unwrap();
         let pages = store.core.buffer.pages_of(store.tree.id).len() as u64;
-        assert!(pages * 640 <= cap + 3 * LONG_BYTES, "update {update}: {pages} pages");
+        assert!(pages * (512 + 40 + 128) <= cap + 3 * LONG_BYTES, "update {update}: {pages} pages");
     }
     let read = reader.get(&store.tree, b"row").map(|_| ());
     assert_eq!(conflict(read), Conflict::SnapshotTooOld);
@@ -269,13 +270,14 @@ fn a_leaf_that_an_abort_leaves_empty_is_unlinked_later() {
     store.assert_clean();
 }
 
-/// The memory that a page of a kind needs is known, even if free cells of blocks provide it.
+/// The memory that a page or an extent needs is known, even if free cells of blocks provide it.
 #[test]
 fn memory_at_the_cap_is_known_by_kind() {
     let store = capped(64 << 10, 256 << 20);
     let buffer = &store.core.buffer;
-    assert!(buffer.has_memory(Kind::Leaf, 1) && buffer.has_memory(Kind::Overflow, 10));
-    assert!(!buffer.has_memory(Kind::Overflow, 1_000));
+    let extents = |count| MemoryNeed::Extents { count, value_bytes: 512 * count };
+    assert!(buffer.has_memory(MemoryNeed::Pages(Kind::Leaf, 1)));
+    assert!(buffer.has_memory(extents(10)) && !buffer.has_memory(extents(100)));
 }
 
 /// The read set of serializable transactions was unbounded.

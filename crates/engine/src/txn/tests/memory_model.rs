@@ -2,7 +2,7 @@
 //! inserted, changed and deleted. A reader sees its moment, in limited scans in both directions, or is ended;
 //! old versions never exceed their cap by more than one commit; and a scan reads a leaf only a few times.
 //!
-//! The memory of versions is not taken from their own account: it is that of the overflow pages which exist
+//! The memory of versions is not taken from their own account: it is that of the extents which exist
 //! and which no row needs.
 
 use super::fixture::{Store, StoreConfig, TestSession, scan};
@@ -18,11 +18,11 @@ type Map = BTreeMap<Vec<u8>, Vec<u8>>;
 
 const CAP: u64 = 64 << 10;
 
-/// A frame with its page, and the bytes of a value in a page.
-const FRAME_BYTES: u64 = 640;
-const PIECE_BYTES: usize = 472;
+/// A frame with a full extent, and the bytes of a value in it.
+const FRAME_BYTES: u64 = 512 + 40 + 128;
+const PIECE_BYTES: usize = 512;
 
-/// Longer values are in overflow pages.
+/// Longer values are in extents.
 const IN_LEAF: usize = 128;
 
 /// The longest value, and how far the accounts of the shards may lag.
@@ -139,14 +139,14 @@ impl Episode {
         Ok(())
     }
 
-    /// The numbers of leaves and overflow pages.
+    /// The numbers of leaves and extents.
     fn pages(&self) -> (u64, u64) {
         let (buffer, guard) = (&self.store.core.buffer, crate::buffer::pin());
         let pages = buffer.pages_of(self.store.tree.id).into_iter();
         let mut count = (0, 0);
         for frame in pages.filter_map(|page| buffer.frame(page, &guard)) {
             count.0 += u64::from(frame.leaf().is_some());
-            count.1 += u64::from(frame.overflow().is_some());
+            count.1 += u64::from(frame.extent().is_some());
         }
         count
     }

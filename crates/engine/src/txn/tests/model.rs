@@ -1,5 +1,5 @@
 //! Random transactions of one session against a plain map: every answer and every end, with leaves that split
-//! and become empty, values that move into and out of overflow pages, and missing pages.
+//! and become empty, values that move into and out of extents, and missing pages.
 
 use super::fixture::{Store, StoreConfig, append, resize, scan};
 use crate::Error;

@@ -17,7 +17,7 @@ use std::collections::BTreeMap;
 struct Family {
     sessions: usize,
     keys: u8,
-    /// The longest value: beyond a quarter of a page it goes to overflow pages.
+    /// The longest value: beyond a quarter of a page it goes to extents.
     value_bytes_max: usize,
     kinds: &'static [Begin],
     actions_max: usize,

@@ -3,7 +3,7 @@
 
 use super::fixture::{ALL, Store, StoreConfig, TestSession};
 use crate::access::btree::Tree;
-use crate::access::btree::overflow::{self, OverflowPointer};
+use crate::access::btree::extents::{self, ExtentPointer};
 use crate::buffer::{Buffer, BufferOptions};
 use crate::error::PatchFailure;
 use crate::error::Result;
@@ -26,7 +26,7 @@ fn add(patch: &[u8], old: &[u8], new: &mut Vec<u8>) -> std::result::Result<(), P
         return Err(PatchFailure::Bound { column: 0 });
     }
     new.extend_from_slice(&sum.to_le_bytes());
-    // Rows grow and shrink as they change, some into overflow pages.
+    // Rows grow and shrink as they change, some into extents.
     new.resize(8 + sum.unsigned_abs() as usize % 150, 0);
     Ok(())
 }
@@ -120,13 +120,13 @@ fn take_snapshots(store: &Store, snapshots: &AtomicU32, stop: &AtomicBool) {
         let closed = store.core.close_gate().unwrap();
         let snapshot = buffer.take_snapshot();
         assert_eq!(store.core.log.published(), store.core.log.taken());
-        let pointers = store.core.overflow_pointers_of_versions();
+        let pointers = store.core.extents_of_versions();
         drop(closed);
         for page in &snapshot.freed {
             disk.remove(page);
         }
         for page in &snapshot.dirty {
-            let mut image = vec![0; buffer.page_bytes()];
+            let mut image = Vec::new();
             buffer.capture(snapshot.epoch, *page, &mut image);
             disk.insert(*page, image);
             std::thread::yield_now();
@@ -142,7 +142,7 @@ fn assert_whole(
     store: &Store,
     disk: &BTreeMap<PageId, Vec<u8>>,
     next_page: PageId,
-    pointers: &[OverflowPointer],
+    pointers: &[ExtentPointer],
 ) {
     let buffer = Buffer::new(&BufferOptions {
         page_bytes: store.core.buffer.page_bytes() as u32,
@@ -153,7 +153,7 @@ fn assert_whole(
     }
     buffer.set_next_page(next_page);
     for pointer in pointers {
-        overflow::free(&buffer, *pointer);
+        extents::free(&buffer, *pointer);
     }
     let mut sum = 0;
     for tree in [&store.tree, &store.other] {

@@ -2,8 +2,8 @@
 
 use super::support::{TestTree, options};
 use crate::access::btree::Blocked;
-use crate::buffer::BufferOptions;
 use crate::buffer::page::Kind;
+use crate::buffer::{BufferOptions, MemoryNeed};
 use crate::error::Error;
 use crate::own_process::in_own_process;
 
@@ -27,8 +27,8 @@ fn fill(bed: &TestTree, from: u32) -> u32 {
                 number += 1;
             }
             Err(Blocked::Failed(Error::Capped { .. })) => {
-                bed.buffer.free_retired(Kind::Leaf, SPLIT_PAGES);
-                if !bed.buffer.has_memory(Kind::Leaf, SPLIT_PAGES) {
+                bed.buffer.free_retired(MemoryNeed::Pages(Kind::Leaf, SPLIT_PAGES));
+                if !bed.buffer.has_memory(MemoryNeed::Pages(Kind::Leaf, SPLIT_PAGES)) {
                     return number;
                 }
             }

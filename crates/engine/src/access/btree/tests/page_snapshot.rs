@@ -25,7 +25,7 @@ impl Capture<'_> {
         let Some(page) = self.left.borrow_mut().pop() else {
             return;
         };
-        let mut image = vec![0; self.bed.buffer.page_bytes()];
+        let mut image = Vec::new();
         self.bed.buffer.capture(self.snapshot.epoch, page, &mut image);
         page::seal(&mut image, self.snapshot.epoch);
         assert_eq!(page::verify(&image, page).err(), None);
@@ -205,7 +205,7 @@ fn a_transaction_that_waits_for_the_pool_goes_on_when_pages_are_captured() {
             waits
         });
         for page in &snapshot.dirty {
-            let mut image = vec![0; 512];
+            let mut image = Vec::new();
             bed.buffer.capture(snapshot.epoch, *page, &mut image);
             disk.insert(*page, image);
         }
@@ -218,25 +218,25 @@ fn a_transaction_that_waits_for_the_pool_goes_on_when_pages_are_captured() {
 
 #[test]
 fn detached_pages_are_in_no_snapshot_until_attached() {
-    use crate::access::btree::overflow;
+    use crate::access::btree::extents;
     let bed = TestTree::new(&options(None));
-    let pointer = overflow::write(&bed.buffer, bed.tree.id, &[9; 2000]).expect("memory");
-    let lost = overflow::write(&bed.buffer, bed.tree.id, &[8; 600]).expect("memory");
+    let pointer = extents::write(&bed.buffer, bed.tree.id, &[9; 2000]).expect("memory");
+    let lost = extents::write(&bed.buffer, bed.tree.id, &[8; 600]).expect("memory");
     let first = bed.buffer.take_snapshot();
     assert_eq!((first.dirty.len(), first.freed.len()), (1, 0), "the root alone");
-    bed.buffer.capture(first.epoch, first.dirty[0], &mut [0; 512]);
+    bed.buffer.capture(first.epoch, first.dirty[0], &mut Vec::new());
     bed.buffer.finish_snapshot(first.epoch);
-    overflow::attach(&bed.buffer, pointer);
-    overflow::free(&bed.buffer, lost);
+    extents::attach(&bed.buffer, pointer);
+    extents::free(&bed.buffer, lost);
     let mut value = Vec::new();
-    assert_eq!(overflow::read(&bed.buffer, pointer, &mut value), Ok(true));
+    assert_eq!(extents::read(&bed.buffer, pointer, &mut value), Ok(true));
     assert_eq!(value, [9; 2000]);
     let second = bed.buffer.take_snapshot();
-    assert_eq!((second.dirty.len(), second.freed.len()), (2000_usize.div_ceil(472), 0));
-    overflow::free(&bed.buffer, pointer);
-    assert_eq!(overflow::read(&bed.buffer, pointer, &mut value), Ok(false), "the chain is gone");
+    assert_eq!((second.dirty.len(), second.freed.len()), (2000_usize.div_ceil(512), 0));
+    extents::free(&bed.buffer, pointer);
+    assert_eq!(extents::read(&bed.buffer, pointer, &mut value), Ok(false), "the value is gone");
     for page in second.dirty {
-        bed.buffer.capture(second.epoch, page, &mut [0; 512]);
+        bed.buffer.capture(second.epoch, page, &mut Vec::new());
     }
     bed.buffer.finish_snapshot(second.epoch);
 }

@@ -1,6 +1,6 @@
 //! A tree with its buffer for tests: each access is repeated until it is done.
 
-use crate::access::btree::overflow::{self, OVERFLOW_POINTER_BYTES, OverflowPointer};
+use crate::access::btree::extents::{self, EXTENT_POINTER_BYTES, ExtentPointer};
 use crate::access::btree::prefetch::{PrefetchTarget, prefetch_leaves};
 use crate::access::btree::{Blocked, MergeTrigger, Tree};
 use crate::buffer::VersionWord;
@@ -21,6 +21,7 @@ pub(super) struct TestTree {
 pub(super) fn options(miss_every: Option<u32>) -> BufferOptions {
     BufferOptions {
         page_bytes: 512,
+        value_extent_bytes: 512,
         blocks_from_bytes: if miss_every.is_some() { 0 } else { u64::MAX },
         miss_every,
         ..BufferOptions::default()
@@ -45,11 +46,11 @@ impl TestTree {
 
     /// Inserts or replaces a row. `on_full` is called when the pool of pre-images is full.
     pub(super) fn put(&self, key: &[u8], value: &[u8], on_full: &mut dyn FnMut()) {
-        let is_long = overflow::is_needed(&self.buffer, value.len());
+        let is_long = extents::is_needed(&self.buffer, value.len());
         let pointer = is_long.then(|| {
-            overflow::write(&self.buffer, self.tree.id, value).expect("memory is not capped")
+            extents::write(&self.buffer, self.tree.id, value).expect("memory is not capped")
         });
-        let pointer_value = pointer.map(OverflowPointer::to_value);
+        let pointer_value = pointer.map(ExtentPointer::to_value);
         let in_leaf = pointer_value.as_ref().map_or(value, |pointer| pointer.as_slice());
         loop {
             if !self.make_room(key, value.len(), on_full) {
@@ -61,10 +62,10 @@ impl TestTree {
             };
             if let Ok(before) = outcome {
                 if let Some(before) = before {
-                    overflow::free(&self.buffer, before);
+                    extents::free(&self.buffer, before);
                 }
                 if let Some(pointer) = pointer {
-                    overflow::attach(&self.buffer, pointer);
+                    extents::attach(&self.buffer, pointer);
                 }
                 return;
             }
@@ -88,7 +89,7 @@ impl TestTree {
             return false;
         };
         if let Some(pointer) = pointer {
-            overflow::free(&self.buffer, pointer);
+            extents::free(&self.buffer, pointer);
         }
         if is_poor {
             let _tidied =
@@ -222,25 +223,25 @@ impl TestTree {
             return Ok(leaf.value(slot).to_vec());
         };
         let mut value = Vec::new();
-        let is_there = overflow::read(&self.buffer, pointer, &mut value)?;
-        assert!(is_there, "a chain exists while its row is latched");
+        let is_there = extents::read(&self.buffer, pointer, &mut value)?;
+        assert!(is_there, "a value exists while its row is latched");
         Ok(value)
     }
 }
 
-fn pointer_of(leaf: &Leaf, slot: usize) -> Option<OverflowPointer> {
+fn pointer_of(leaf: &Leaf, slot: usize) -> Option<ExtentPointer> {
     let is_overflow = leaf.word(slot).is_overflow();
-    is_overflow.then(|| OverflowPointer::from_value(leaf.value(slot)).expect("an overflow pointer"))
+    is_overflow.then(|| ExtentPointer::from_value(leaf.value(slot)).expect("an extent pointer"))
 }
 
-/// Writes the row and returns its old chain.
+/// Writes the row and returns its old value's extents.
 fn write_row(
     leaf: &mut Leaf,
     key: &[u8],
     value: &[u8],
     is_long: bool,
-) -> Result<Option<OverflowPointer>, crate::buffer::NoRoom> {
-    assert!(!is_long || value.len() == OVERFLOW_POINTER_BYTES);
+) -> Result<Option<ExtentPointer>, crate::buffer::NoRoom> {
+    assert!(!is_long || value.len() == EXTENT_POINTER_BYTES);
     let word = VersionWord::of(Csn(1));
     let word = if is_long { word.overflow() } else { word };
     let (slot, before) = match leaf.search(key) {
