@@ -2,8 +2,9 @@
 //!
 //! The file grows ahead of the snapshot by the need known then ([`DataFile::make_room`]): after the
 //! snapshot every page that changes needs an extra image until it is captured. The checkpoint makes the
-//! missing rest in its first state. The lengths of images show only as they are captured: if they are longer
-//! than earlier ones, the checkpoint returns to this state for the difference.
+//! missing rest in its first state. The lengths of images show only as they are captured, except of those
+//! that are longer than a page: if they are longer than earlier ones, or no run of free slots has room for a
+//! long one, the checkpoint returns to this state for the difference.
 //!
 //! The goal is the checkpoint's need plus a reserve, rounded up to a step. A step is a small part of the
 //! file, so that little of it lies idle, and at most an extent. If the disk has no space for that, only the
@@ -41,7 +42,7 @@ pub(super) struct SpaceNeeded {
     pub(super) page_bytes: u64,
     /// The bytes of all longer images, each in one piece as well.
     pub(super) long_bytes: u64,
-    /// The length of the longest.
+    /// The length of the longest image that is longer than a page, or of the one that waits for a run.
     pub(super) longest_bytes: u64,
     /// Slots that may lie anywhere.
     pub(super) single: u64,
@@ -209,26 +210,15 @@ fn part_bytes(file_bytes: u64) -> u64 {
 
 /// How many slots are missing if images need `stream` slots.
 fn missing<D: Disk>(needed: SpaceNeeded, stream: u64, file: &DataFile<D>) -> u64 {
-    let at_least = needed.at_least(file.slot_bytes());
-    let usable = file.slots.free_in_runs(at_least);
+    let slot_bytes = file.slot_bytes();
+    let usable = file.slots.free_in_runs(needed.at_least(slot_bytes));
     let SpaceNeeded { single, in_a_row, .. } = needed;
     let missing = (stream + single + in_a_row).saturating_sub(usable);
-    let missing = missing.max(missing_for_long(needed, file));
-    if in_a_row == 0 || file.slots.find_run(in_a_row).is_some() {
+    let longest = in_a_row.max(needed.longest_bytes.div_ceil(slot_bytes));
+    if longest == 0 || file.slots.find_run(longest).is_some() {
         return missing;
     }
-    missing.max(in_a_row - file.slots.free_at_end())
-}
-
-/// How many slots are missing for images that are longer than a page: runs that have room for any of them.
-fn missing_for_long<D: Disk>(needed: SpaceNeeded, file: &DataFile<D>) -> u64 {
-    let slot_bytes = file.slot_bytes();
-    let at_least = needed.longest_bytes.div_ceil(slot_bytes);
-    let slots = needed.long_slots(slot_bytes);
-    if slots == 0 {
-        return 0;
-    }
-    slots.max(at_least).saturating_sub(file.slots.free_in_runs(at_least.max(1)))
+    missing.max(longest - file.slots.free_at_end())
 }
 
 #[cfg(test)]

@@ -82,6 +82,12 @@ impl ImageWriter {
         self.carried.map_or(self.page_bytes, missing).div_ceil(slot_bytes)
     }
 
+    /// The length of an image that waits for a run; 0 if none does.
+    pub(super) fn waiting_bytes(&self) -> u64 {
+        let waiting = self.carried.filter(|image| image.written == 0);
+        waiting.map_or(0, |image| image.sealed.bytes as u64)
+    }
+
     /// True if the last write ended within an image.
     pub(super) fn is_partial(&self) -> bool {
         self.carried.is_some_and(|image| image.written > 0)

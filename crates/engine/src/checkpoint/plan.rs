@@ -89,22 +89,29 @@ impl Plan {
 
     /// The slots for the whole checkpoint.
     pub(super) fn space_needed(&self) -> SpaceNeeded {
+        let pages = self.work.dirty.len() - self.work.long.len();
+        let longest = self.work.long.iter().map(|(_, bytes)| u64::from(*bytes)).max();
         SpaceNeeded {
             single: self.used_map_pages().count() as u64,
             in_a_row: self.directory_slots(),
-            ..self.space_for_images(self.work.dirty.len() - self.work.long.len(), self.long_bytes())
+            ..self.space_for_images(pages, self.long_bytes(), longest.unwrap_or(0))
         }
     }
 
-    /// The slots for images of which none is longer than a page, and for others with `long_bytes` together.
-    pub(super) fn space_for_images(&self, images: usize, long_bytes: u64) -> SpaceNeeded {
-        let longest = self.work.long.iter().map(|(_, bytes)| u64::from(*bytes)).max();
+    /// The slots for images of which none is longer than a page, and for others with `long_bytes` together;
+    /// at least one run has room for `longest_bytes`.
+    pub(super) fn space_for_images(
+        &self,
+        images: usize,
+        long_bytes: u64,
+        longest_bytes: u64,
+    ) -> SpaceNeeded {
         SpaceNeeded {
             images: images as u64,
             image_bytes: self.image_bytes,
             page_bytes: self.page_bytes,
             long_bytes,
-            longest_bytes: longest.unwrap_or(0),
+            longest_bytes,
             single: 0,
             in_a_row: 0,
         }

@@ -238,7 +238,8 @@ impl Checkpoint {
         if self.taken.is_none() {
             return self.plan.space_needed();
         }
-        self.plan.space_for_images(self.pages_left, self.long_bytes_left)
+        let waiting_bytes = self.image_writer.waiting_bytes();
+        self.plan.space_for_images(self.pages_left, self.long_bytes_left, waiting_bytes)
     }
 
     fn taken(&self) -> &MapSlots {

@@ -8,6 +8,7 @@
 //! | `definition_faults.rs` | a definition on a disk that fails or is full at any I/O |
 //! | `handles.rs` | handles of two databases |
 //! | `full_disk.rs`, `limits.rs` | work on a full disk; the limit on the log's length |
+//! | `long_values.rs` | values of full-sized extents |
 //! | `memory.rs`, `ghosts.rs` | memory and ghosts of deleted rows are released |
 //! | `panics.rs` | calls after a panic in the engine |
 //! | `released_formats.rs` | stores that earlier formats left |
@@ -22,6 +23,7 @@ mod full_disk;
 mod ghosts;
 mod handles;
 mod limits;
+mod long_values;
 mod memory;
 mod panics;
 #[cfg(target_os = "linux")]
