@@ -105,15 +105,16 @@ pub enum Error {
         /// The bytes that another segment, or the data file, needs.
         segment_bytes: u64,
     },
-    /// The log waits for a checkpoint that the caller must make. Nothing is lost: take a checkpoint, and
-    /// commit again.
+    /// The log waits for a checkpoint that the caller must make, since the database makes none by itself.
+    /// Nothing is lost: take a checkpoint, and commit again.
     #[error(
         "the log holds {bytes} bytes that wait for a checkpoint, over the cap of {bytes_max}; make a checkpoint and try again"
     )]
     LogLong {
         /// Bytes of log segments that no checkpoint has released.
         bytes: u64,
-        /// The cap in bytes: twice `checkpoint_segment_bytes`.
+        /// The cap in bytes: twice `checkpoint_segment_bytes`, or `log_bytes_max` of the log, which counts
+        /// prepared and free files as well.
         bytes_max: u64,
     },
     /// A data file that must exist is missing or unfinished.

@@ -154,13 +154,15 @@
 //! checkpoint that finds no space for the changed pages is abandoned with the same error; a later one needs
 //! less if rows were deleted in the meantime. Once one succeeds, the log's files are used again and writers
 //! go on, without any space from outside. The data file keeps some space free for that: a quarter of
-//! [`Options::extent_bytes`], but no more than 1/64 of the file or 4 MiB, whichever is more.
+//! [`Options::extent_bytes`], but no more than 1/64 of the file or 4 MiB, whichever is more, and no more than
+//! half of a small file.
 //!
 //! # What it does not do
 //!
 //! All pages are in memory: a database larger than [`Options::resident_bytes_max`] is refused. There is no
-//! server, no query language, no encryption and no compression. The engine has no executor; its own threads
-//! prepare log files, write the log where no caller does, prepare memory for pages, and run checkpoints.
+//! server, no query language, no encryption and no compression. The engine has no executor. A database has
+//! two threads of its own: one writes the log where no caller does, the other prepares log files and memory
+//! for pages and runs checkpoints.
 
 mod access;
 mod buffer;

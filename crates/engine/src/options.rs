@@ -51,10 +51,11 @@ pub struct Options {
     pub checkpoint_log_bytes: u64,
     /// Bytes of log segments after which a checkpoint begins by itself. If the same amount is written again
     /// before it ends, writers wait for it. A single client writes 4 KiB per commit, however short its
-    /// record. Default 4 GiB.
+    /// record. In a log with a cap ([`log::Options::log_bytes_max`]) a quarter of the cap counts if that is
+    /// less. Default 4 GiB.
     pub checkpoint_segment_bytes: u64,
-    /// The data file's initial size and its largest growth step in bytes: a multiple of the page size from 4
-    /// KiB to 1 GiB. A file of less than 2 GiB grows in smaller steps. Default 64 MiB.
+    /// The data file's largest growth step in bytes: a multiple of the page size from 4 KiB to 1 GiB. A file
+    /// of less than 4 GiB grows in smaller steps, and a new one has 256 KiB if that is less. Default 64 MiB.
     pub extent_bytes: u64,
     /// Bytes of a long row in each of its pieces in the data file but the last: a power of two from 512 bytes
     /// to 1 MiB. Each is written and read as a whole. Default 1 MiB. Small ones are for tests.

@@ -39,6 +39,18 @@ pub(crate) enum PlantedBug {
     TruncateDamage,
     /// Recovery treats missing, blank or short files as files that never existed.
     HoleInSegments,
+    /// Zeros added to a log file are not synced before its header names the new size.
+    UnsyncedGrowth,
+    /// A free log file is emptied before it is lengthened.
+    RefillFreeFile,
+    /// What an interrupted attempt to lengthen a log file has added stays when the file is used.
+    KeepInterruptedGrowth,
+    /// Recovery copies the tail into a free file without regard to its size.
+    TailIntoSmallFile,
+    /// At the log's cap no space is kept for recovery.
+    NoRoomForRecovery,
+    /// A log file may be made or lengthened past the log's cap.
+    GrowPastCap,
     /// A record's piece counts as the whole record.
     FragmentCommits,
     /// A checkpoint uses a slot twice.

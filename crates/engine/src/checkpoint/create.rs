@@ -3,11 +3,13 @@
 //! An interrupted creation leaves at most a file `NAME.new`, which the next one overwrites. So under its own
 //! name a data file is either complete or does not exist.
 
-use crate::checkpoint::data_file::{DataFile, open_io, open_options};
+use crate::checkpoint::data_file::{DataFile, open_io, open_options, root_block};
 use crate::checkpoint::file_growth::FileGrowth;
 use crate::checkpoint::options::{FileOptions, check_page_bytes};
 use crate::checkpoint::page_map::PageMap;
-use crate::checkpoint::root::{Directory, FORMAT, Features, Root, SLOTS_FROM_BYTES, slot_bytes};
+use crate::checkpoint::root::{
+    COPY_BLOCK, Directory, FORMAT, Features, Root, SLOTS_FROM_BYTES, block_offset, slot_bytes,
+};
 use crate::checkpoint::slot_allocator::SlotAllocator;
 use crate::error::{Error, Result};
 use crate::ids::{Csn, DatabaseId, PageId};
@@ -15,6 +17,10 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use syncline_instrument::clock;
 use syncline_vfs::{Disk, File, OpenOptions};
+
+/// Bytes for pages in a new file, if an extent is not smaller. An empty database should be small, and the
+/// file grows by larger steps the larger it is (see `file_growth`).
+const FIRST_BYTES: u64 = 256 << 10;
 
 impl<D: Disk> DataFile<D> {
     /// Creates a data file without pages: root 1, at csn 0. It is stable when this returns, but its name
@@ -40,16 +46,18 @@ impl<D: Disk> DataFile<D> {
         lock.set_len(0)?;
         let (io, is_direct) = open_io(disk, &making, page_bytes, options)?;
         let slot = slot_bytes(page_bytes);
-        let file_bytes = SLOTS_FROM_BYTES + options.extent_bytes.next_multiple_of(slot);
-        preallocate(disk, &io, &making, file_bytes)?;
+        let first_bytes = options.extent_bytes.min(FIRST_BYTES);
+        let file_bytes = SLOTS_FROM_BYTES + first_bytes.next_multiple_of(slot);
+        let root = first_root(database, page_bytes, file_bytes / slot);
+        fill(disk, &io, (&making, file_bytes), &root)?;
         let reserved = SLOTS_FROM_BYTES / slot;
-        let mut file = DataFile {
+        let file = DataFile {
             path: path.to_owned(),
             io,
             lock,
             is_direct,
             options: options.clone(),
-            root: first_root(database, page_bytes, file_bytes / slot),
+            root,
             map: PageMap::default(),
             slots: SlotAllocator::new(reserved, file_bytes / slot),
             has_loose_end: false,
@@ -57,7 +65,6 @@ impl<D: Disk> DataFile<D> {
             has_checkpoint: false,
             failure: None,
         };
-        file.restate(true)?;
         disk.rename(&making, path)?;
         Ok(file)
     }
@@ -89,9 +96,17 @@ fn first_root(database: DatabaseId, page_bytes: u32, file_slots: u64) -> Root {
     }
 }
 
-/// Fills the file with zeros and syncs them. On a full disk the file is removed.
-fn preallocate<D: Disk>(disk: &D, io: &D::File, making: &Path, bytes: u64) -> Result<()> {
-    match io.preallocate(bytes).and_then(|()| io.sync_all()) {
+/// Fills the file with zeros, writes the first root and its copy, and syncs all of it at once: the file does
+/// not have its own name yet. On a full disk it is removed.
+fn fill<D: Disk>(disk: &D, io: &D::File, (making, bytes): (&Path, u64), root: &Root) -> Result<()> {
+    let write = || {
+        io.preallocate(bytes)?;
+        for block in [COPY_BLOCK, root.home] {
+            io.write_at(&root_block(root), block_offset(block))?;
+        }
+        io.sync_all()
+    };
+    match write() {
         Ok(()) => Ok(()),
         Err(error) if error.is_full() => {
             disk.remove(making)?;

@@ -47,6 +47,11 @@ impl<D: Disk> DataFile<D> {
         &self.root
     }
 
+    /// The size of the file, without a growth that is not synced yet.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.slots.count() * self.slot_bytes()
+    }
+
     /// True if reads and writes bypass the page cache.
     #[cfg(test)]
     pub(crate) fn is_direct(&self) -> bool {
@@ -109,10 +114,7 @@ impl<D: Disk> DataFile<D> {
 
     /// Writes a root into a block.
     pub(super) fn write_root(&mut self, root: &Root, block: u8) -> Result<()> {
-        let mut bytes = AlignedBuffer::zeroed(BLOCK_BYTES);
-        let root = root.to_bytes();
-        bytes[..root.len()].copy_from_slice(&root);
-        self.write(&bytes, block_offset(block))
+        self.write(&root_block(root), block_offset(block))
     }
 
     /// Makes sure that the root in force is on the disk (invariant 4 of the parent module). `copy` is false
@@ -126,6 +128,14 @@ impl<D: Disk> DataFile<D> {
         self.write_root(&root, root.home)?;
         self.sync()
     }
+}
+
+/// A block with a root.
+pub(super) fn root_block(root: &Root) -> AlignedBuffer {
+    let mut bytes = AlignedBuffer::zeroed(BLOCK_BYTES);
+    let root = root.to_bytes();
+    bytes[..root.len()].copy_from_slice(&root);
+    bytes
 }
 
 /// Opens the handle for pages: direct if requested, allowed by the page size, and offered by the file system.

@@ -24,7 +24,8 @@ const PIECE_BYTES: u64 = 4 << 20;
 
 /// A growth step is the file divided by this, at least a piece and at most an extent; so is the reserve, up
 /// to its own limit. The file already holds two images of all pages: whole extents in addition would be a
-/// large part of a small file.
+/// large part of a small file. For the same reason neither is more than half of a file that is smaller than
+/// two pieces.
 const PARTS_IN_FILE: u64 = 64;
 
 /// Images may be longer than those of the checkpoint before, and the end of a run may stay empty: this
@@ -205,7 +206,7 @@ impl FileGrowth {
 
 /// The step and the reserve for a file of this size, before other limits apply.
 fn part_bytes(file_bytes: u64) -> u64 {
-    (file_bytes / PARTS_IN_FILE).max(PIECE_BYTES)
+    (file_bytes / PARTS_IN_FILE).max(PIECE_BYTES.min(file_bytes / 2))
 }
 
 /// How many slots are missing if images need `stream` slots.
@@ -228,6 +229,7 @@ mod tests {
     #[test]
     fn a_file_grows_by_a_small_part_of_itself() {
         let mib = 1 << 20;
+        assert_eq!(part_bytes(mib), mib / 2);
         assert_eq!(part_bytes(64 * mib), 4 * mib);
         assert_eq!(part_bytes(640 * mib), 10 * mib);
         assert_eq!(part_bytes(100 << 30), 1600 * mib);

@@ -6,9 +6,9 @@ use crate::error::{Result, check_option};
 /// How a data file is used. None of this is stored in the file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct FileOptions {
-    /// The initial size of the file, and its largest growth step: 4 KiB to 1 GiB, rounded up to whole pages.
-    /// Default 64 MiB: growth is rare, and small compared with a busy store's writes. A file of less than 2
-    /// GiB grows in smaller steps (see `file_growth`). Small ones are for tests.
+    /// The largest growth step of the file: 4 KiB to 1 GiB, rounded up to whole pages. Default 64 MiB: growth
+    /// is rare, and small compared with a busy store's writes. A file of less than 4 GiB grows in smaller
+    /// steps (see `file_growth`), and a new one has 256 KiB if that is less. Small ones are for tests.
     pub(crate) extent_bytes: u64,
     /// The space kept free in addition to a checkpoint's own need, if the disk has it: up to 1 GiB, and no
     /// more than a small part of the file (see `file_growth`). Default 16 MiB: a checkpoint with that many

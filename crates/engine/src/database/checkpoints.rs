@@ -146,6 +146,25 @@ impl<D: Disk> Checkpoints<D> {
         unreachable!("attempts do not end")
     }
 
+    /// The same on the thread whose exclusive transaction has closed the gate.
+    pub(crate) fn begin_alone(
+        &self,
+        core: &Core<D>,
+        tree_directory: &TreeDirectory,
+        closed: &ClosedGate,
+    ) -> Result<bool> {
+        core.log.check()?;
+        step(step::Step::Checkpoint);
+        let _failing = core.fail_on_panic("the beginning of a checkpoint");
+        let mut inside = self.inside.lock();
+        let is_begun = inside.running.is_none();
+        if is_begun {
+            let snapshot = take_snapshot(core, tree_directory, Some(closed));
+            begin_checkpoint(&mut inside, core, snapshot);
+        }
+        Ok(is_begun)
+    }
+
     /// Does one I/O towards room for a checkpoint of the pages changed by now. Idle if there is room, if the
     /// disk has no space, or if a checkpoint is running.
     pub(crate) fn make_room(&self, core: &Core<D>) -> Result<Step> {
@@ -217,6 +236,11 @@ impl<D: Disk> Checkpoints<D> {
     #[cfg(test)]
     pub(crate) fn format(&self) -> u32 {
         self.inside.lock().file.root().format
+    }
+
+    /// The size of the data file; none while another thread works on it.
+    pub(crate) fn file_bytes(&self) -> Option<u64> {
+        self.inside.try_lock().map(|inside| inside.file.bytes())
     }
 
     /// The counters since opening.

@@ -10,7 +10,7 @@ use crate::sync::rank::{ABANDONED, CATALOG, DEFINING, HIDDEN, LISTED_TABLES};
 use crate::sync::ranked::{Mutex, RwLock};
 use crate::table::Table;
 use crate::tree_directory::TreeDirectory;
-use crate::txn::{Core, Relief};
+use crate::txn::{ClosedGate, Core, Relief};
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::{Arc, Weak};
@@ -77,5 +77,30 @@ impl<D: Disk> Relief for Reliever<D> {
             engine.core.set_pressed(false);
         }
         Ok(step != Step::Idle)
+    }
+
+    fn shorten_log(&self, alone: Option<&ClosedGate>) -> Result<bool> {
+        let Some(engine) = self.0.upgrade() else {
+            return Ok(false);
+        };
+        let Some(checkpoints) = &engine.checkpoints else {
+            // Nothing is stored, so nothing in the log is needed either.
+            engine.core.log.flush()?;
+            engine.core.log.release(engine.core.log.durable_lsn());
+            return Ok(true);
+        };
+        if self.relieve()? {
+            return Ok(true);
+        }
+        if !engine.options.checkpoint_by_itself {
+            return Ok(false);
+        }
+        match alone {
+            Some(closed) => {
+                checkpoints.begin_alone(&engine.core, &engine.tree_directory, closed)?
+            }
+            None => checkpoints.begin(&engine.core, &engine.tree_directory)?,
+        };
+        Ok(true)
     }
 }

@@ -1,12 +1,11 @@
 //! `Database`, the public handle.
 
 use crate::access::schema::{Schema, Value};
-use crate::database::checkpoint_thread::CheckpointThread;
 use crate::database::definitions::encoded;
 use crate::database::engine::Engine;
 use crate::database::inspect::Inspection;
+use crate::database::maintenance_thread::MaintenanceThread;
 use crate::database::open;
-use crate::database::preallocator::Preallocator;
 use crate::database::stats::Stats;
 #[allow(unused_imports, reason = "the documentation links to it")]
 use crate::error::Error;
@@ -27,8 +26,7 @@ use syncline_vfs::{Disk, NullDisk, RealDisk};
 /// commits are already stable. Sessions that outlive it can read, but not commit.
 pub struct Database<D: Disk = RealDisk> {
     // Dropped explicitly, before the other fields.
-    checkpoint_thread: Option<CheckpointThread>,
-    _preallocator: Preallocator,
+    maintenance_thread: Option<MaintenanceThread>,
     engine: Arc<Engine<D>>,
 }
 
@@ -108,9 +106,8 @@ impl<D: Disk> Database<D> {
     }
 
     fn started(engine: Arc<Engine<D>>) -> Result<Database<D>> {
-        let keeps = engine.options.checkpoint_by_itself;
-        let checkpoint_thread = keeps.then(|| CheckpointThread::start(&engine)).transpose()?;
-        Ok(Database { checkpoint_thread, _preallocator: Preallocator::start(&engine)?, engine })
+        let maintenance_thread = Some(MaintenanceThread::start(&engine)?);
+        Ok(Database { maintenance_thread, engine })
     }
 
     /// Makes an empty table with its indexes.
@@ -394,7 +391,7 @@ impl<D: Disk> Drop for Database<D> {
         // Background work that waits for an exclusive transaction would wait for as long as its session runs.
         self.engine.core.shut_gate();
         // A running checkpoint may need the log.
-        self.checkpoint_thread = None;
+        self.maintenance_thread = None;
         self.engine.core.log.shut();
     }
 }

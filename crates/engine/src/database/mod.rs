@@ -10,8 +10,8 @@
 //! |---|---|
 //! | `open.rs` | creation, opening, the order of recovery |
 //! | `engine.rs` | what sessions, checkpoints and definitions share |
-//! | `checkpoints.rs`, `checkpoint_thread.rs` | the states of a checkpoint; when one begins, and its pace |
-//! | `preallocator.rs` | the thread that prepares memory for leaves |
+//! | `checkpoints.rs`, `checkpoint_pacing.rs` | the states of a checkpoint; when one begins, and its pace |
+//! | `maintenance_thread.rs` | the thread that prepares log files and memory, and runs checkpoints |
 //! | `definitions.rs` | tables and indexes added and dropped |
 //! | `tree_builder.rs` | hidden trees built from rows in any order |
 //! | `index_build.rs` | an index built concurrently with writers |
@@ -20,15 +20,15 @@
 //! | `inspect.rs`, `stats.rs` | descriptions and counters for people |
 //! | `schedules.rs`, `simulation/`, `tests/` | step-locked schedules, crash simulation, tests |
 
-mod checkpoint_thread;
+mod checkpoint_pacing;
 mod checkpoints;
 mod definitions;
 mod engine;
 mod handle;
 mod index_build;
 mod inspect;
+mod maintenance_thread;
 mod open;
-mod preallocator;
 #[cfg(test)]
 mod schedules;
 #[cfg(test)]

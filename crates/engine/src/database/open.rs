@@ -1,9 +1,9 @@
 //! Creates and opens a database.
 //!
 //! Creation makes the directory, a file `making` and syncs its name, the data file and the log, syncs their
-//! names, and removes `making`. If it is interrupted, nothing next to `making` holds a commit, and the next
-//! creation starts anew. A log in another directory is recognized by the database id in the data file, whose
-//! name is stable before such a log is made.
+//! names, and removes `making`: seven syncs. If it is interrupted, nothing next to `making` holds a commit,
+//! and the next creation starts anew. A log in another directory is recognized by the database id in the data
+//! file, whose name is stable before such a log is made.
 //!
 //! Opening reads the lock and root of the data file, its pages and the tree directory; frees pages of trees
 //! that the directory does not name; redoes the log's commits behind the root; removes ghosts that the
@@ -18,7 +18,7 @@ use crate::database::checkpoints::Checkpoints;
 use crate::database::engine::Engine;
 use crate::error::{Error, Result};
 use crate::ids::{Csn, DatabaseId, TreeId};
-use crate::log::{Log, Threads, unmake};
+use crate::log::{Guard, Log, Threads, unmake};
 use crate::options::Options;
 use crate::planted_bug::{PlantedBug, planted};
 use crate::recovery::{Redo, Redone, Upgrade};
@@ -64,14 +64,19 @@ pub(crate) fn create<D: Disk>(
     let file_options = file_options(&options);
     let data = directory.join(DATA);
     let file = DataFile::create(disk, &data, database, options.page_bytes, &file_options)?;
-    if options.log_directory.is_some() {
+    let guard = if options.log_directory.is_some() {
         disk.sync_directory(directory)?;
-    }
-    let log = Log::create_with(disk, &log_directory, database, options.log.clone(), threads)?;
+        Guard::Own
+    } else {
+        Guard::Database
+    };
+    let parts = Parts::new(&options);
+    let threads = log_threads(threads, &parts.buffer);
+    let log_options = options.log.clone();
+    let log = Log::create_guarded(disk, &log_directory, database, log_options, (guard, threads))?;
     disk.sync_directory(directory)?;
     disk.remove(&directory.join(MAKING))?;
     disk.sync_directory(directory)?;
-    let parts = Parts::new(&options);
     parts.create_catalog_tree()?;
     parts.assemble(log, Some(file), options, directory)
 }
@@ -108,6 +113,7 @@ pub(crate) fn open<D: Disk>(
     }
     parts.free_strays();
     parts.create_catalog_tree()?;
+    let threads = log_threads(threads, &parts.buffer);
     let log = parts.redo(disk, directory, &file, &options, threads);
     let log = log.map_err(|error| match error {
         Error::Capped { what, bytes, bytes_max, .. } => {
@@ -127,8 +133,9 @@ pub(crate) fn transient(options: Options) -> Result<Arc<Engine<NullDisk>>> {
     let log_options =
         crate::log::Options { durability: crate::log::Durability::None, ..options.log.clone() };
     let database = DatabaseId::random();
-    let log = Log::create_with(&disk, directory, database, log_options, Threads::Own)?;
     let parts = Parts::new(&options);
+    let threads = log_threads(Threads::Own, &parts.buffer);
+    let log = Log::create_with(&disk, directory, database, log_options, threads)?;
     parts.create_catalog_tree()?;
     parts.assemble(log, None, options, directory)
 }
@@ -311,6 +318,14 @@ impl Parts {
             engine.core.cap_log(bytes_max);
         }
         Ok(engine)
+    }
+}
+
+/// The threads of a log whose files the maintenance thread prepares.
+fn log_threads(threads: Threads, buffer: &Buffer) -> Threads {
+    match threads {
+        Threads::Own => Threads::Writers(Arc::clone(buffer.low())),
+        other => other,
     }
 }
 

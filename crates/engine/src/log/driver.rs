@@ -27,8 +27,8 @@ use crate::log::io_request::{IoCompletion, IoRequest};
 use crate::log::options::{Durability, Options, Writer};
 use crate::log::record_buffers::Pools;
 use crate::log::ring::{NO_WORKER, Ring};
-use crate::log::segment::{self, Mode, SegmentFile, SegmentHeader};
-use crate::log::segments::Preparation;
+use crate::log::segment::{self, Mode, SegmentFile};
+use crate::log::segments::{Capped, FreeFile, Preparation};
 use crate::log::stats::SharedStats;
 use crate::log::threads::Threads;
 use crate::panics::{self, OnPanic};
@@ -63,14 +63,17 @@ pub(super) struct Shared<D: Disk> {
     pub(super) stats: SharedStats,
     pub(super) workers: BatchGate,
     pub(super) writer_signal: Signal,
-    pub(super) files_signal: Signal,
+    /// Raised when a file should be prepared.
+    pub(super) files_signal: Arc<Signal>,
+    /// True if a thread of the log waits for that signal.
+    pub(super) prepares_files: bool,
     frame_writer: StdMutex<FrameWriter<D::File>, FRAME_WRITER>,
     /// Pools of record buffers.
     pub(super) buffers: Pools,
     groups: StdMutex<GroupHistory, GROUPS>,
     flying: CachePadded<AtomicU32>,
-    /// Segments that hold commits which recovery may need; changed under the frame writer's lock.
-    live_segments: AtomicU64,
+    /// Bytes of segments that hold commits which recovery may need; changed under the frame writer's lock.
+    live_bytes: AtomicU64,
     /// Threads that are blocked until a commit is complete.
     pub(super) blocked: CachePadded<AtomicU32>,
     /// Decides whether staged commits are written concurrently with the workers' passes.
@@ -108,6 +111,12 @@ impl<D: Disk> Shared<D> {
         mut frame_writer: FrameWriter<D::File>,
         threads: Threads,
     ) -> Shared<D> {
+        let prepares_files = matches!(threads, Threads::Own);
+        let has_threads = !matches!(threads, Threads::None);
+        let files_signal = match threads {
+            Threads::Writers(signal) => signal,
+            Threads::Own | Threads::None => Arc::default(),
+        };
         let ring = Ring::new(options.ring_records, last.next());
         frame_writer.set_space(&ring);
         Shared {
@@ -120,8 +129,9 @@ impl<D: Disk> Shared<D> {
             stats: SharedStats::default(),
             workers: BatchGate::default(),
             writer_signal: Signal::default(),
-            files_signal: Signal::default(),
-            live_segments: AtomicU64::new(frame_writer.segments().live()),
+            files_signal,
+            prepares_files,
+            live_bytes: AtomicU64::new(frame_writer.segments().live_bytes()),
             frame_writer: StdMutex::new(frame_writer),
             groups: StdMutex::default(),
             buffers: Pools::default(),
@@ -130,7 +140,7 @@ impl<D: Disk> Shared<D> {
             write_requested: AtomicBool::new(false),
             flush_policy: FlushPolicy::new(last.next(), clock::now()),
             // A write that no caller waits for takes less than a hand-over.
-            hands_over: threads == Threads::Own && options.durability != Durability::None,
+            hands_over: has_threads && options.durability != Durability::None,
             options,
         }
     }
@@ -357,27 +367,41 @@ impl<D: Disk> Shared<D> {
         }
     }
 
+    /// Prepares a file if one is needed. A full disk is reported to the commit that lacks the space, when it
+    /// tries for itself.
+    pub(super) fn prepare_file(&self) {
+        if self.prepare_segment(false).is_ok_and(|prepared| prepared) {
+            self.writer_signal.raise();
+        }
+    }
+
     /// Prepares a segment file on this thread if one is needed. True if one was prepared.
     pub(super) fn prepare_segment(&self, more: bool) -> Result<bool> {
-        let (how, like) = {
+        let how = {
             let mut frame_writer = self.frame_writer();
             // Checked under the frame writer's lock: a thread that closes the log checks there whether a file
             // is being prepared.
             self.check()?;
-            let Some(how) = frame_writer.segments().begin_preparing(more) else {
-                return Ok(false);
-            };
-            (how, frame_writer.header_like())
+            match frame_writer.segments().begin_preparing(more) {
+                Ok(Some(how)) => how,
+                Ok(None) => return Ok(false),
+                Err(Capped) if !more => return Ok(false),
+                Err(Capped) => {
+                    let bytes = frame_writer.segments().live_bytes();
+                    let bytes_max = self.options.log_bytes_max.unwrap_or(u64::MAX);
+                    return Err(Error::LogLong { bytes, bytes_max });
+                }
+            }
         };
         let fail = |because: &str| {
-            self.frame_writer().segments().end_preparing(how, None);
+            self.frame_writer().segments().end_preparing(how, Err(self.left_behind(how)));
             self.fail(because);
         };
         let prepared =
-            panics::failing("the preparation of a log file", fail, || self.prepared(how, &like));
+            panics::failing("the preparation of a log file", fail, || self.prepared(how));
         let (file, result) = match prepared {
-            Ok(file) => (Some(file), Ok(true)),
-            Err(error) => (None, Err(error)),
+            Ok(file) => (Ok(file), Ok(true)),
+            Err(error) => (Err(self.left_behind(how)), Err(error)),
         };
         let mut frame_writer = self.frame_writer();
         frame_writer.segments().end_preparing(how, file);
@@ -399,12 +423,22 @@ impl<D: Disk> Shared<D> {
 
     /// Bytes of the segments that hold commits which recovery may need.
     pub(super) fn live_bytes(&self) -> u64 {
-        self.live_segments.load(Ordering::Relaxed) * self.options.segment_bytes
+        self.live_bytes.load(Ordering::Relaxed)
     }
 
     fn count_live(&self, frame_writer: &mut FrameWriter<D::File>) {
-        let live = frame_writer.segments().live();
-        self.live_segments.store(live, Ordering::Relaxed);
+        let live = frame_writer.segments().live_bytes();
+        self.live_bytes.store(live, Ordering::Relaxed);
+    }
+
+    /// True if a checkpoint of all commits would free a file.
+    pub(super) fn is_releasable(&self) -> bool {
+        self.frame_writer().segments().is_releasable()
+    }
+
+    /// Bytes of all files of the log.
+    pub(super) fn file_bytes(&self) -> u64 {
+        self.frame_writer().segments().file_bytes()
     }
 
     /// The file of the current segment.
@@ -417,27 +451,55 @@ impl<D: Disk> Shared<D> {
         self.frame_writer().segments().recycled()
     }
 
-    fn prepared(&self, how: Preparation, like: &SegmentHeader) -> Result<SegmentFile<D::File>> {
-        let index = match how {
-            Preparation::Make(index) => {
-                let file = (index, like.segment_bytes);
-                segment::make(&self.disk, &self.directory, file, self.mode.direct)?;
-                // Making the file took a while: the mark names the frames that are stable by now.
-                self.mark(index, &self.frame_writer().header_like())?;
-                index
+    fn prepared(&self, how: Preparation) -> Result<SegmentFile<D::File>> {
+        let (index, bytes, may_mark) = match how {
+            Preparation::Make { index, bytes, bytes_min } => {
+                let bytes = match self.make(index, bytes) {
+                    Err(Error::Full { .. }) if bytes_min < bytes => {
+                        self.make(index, bytes_min)?;
+                        bytes_min
+                    }
+                    made => made.map(|()| bytes)?,
+                };
+                (index, bytes, true)
             }
-            Preparation::Reuse { index, may_mark } => {
-                if may_mark {
-                    self.mark(index, like)?;
-                }
-                index
+            Preparation::Reuse { file, bytes, may_mark } => {
+                (file.index, self.lengthened(file, bytes)?, may_mark)
             }
         };
-        segment::open(&self.disk, &self.directory, index, self.mode)
+        let file = segment::open(&self.disk, &self.directory, (index, bytes), self.mode)?;
+        if may_mark {
+            // What came before took a while: the mark names the frames that are stable by now.
+            let mark = self.frame_writer().mark(bytes);
+            segment::mark(&self.disk, &self.directory, (index, &mark), self.mode.direct)?;
+        }
+        Ok(file)
     }
 
-    fn mark(&self, index: u32, like: &SegmentHeader) -> Result<()> {
-        segment::mark(&self.disk, &self.directory, (index, like), self.mode.direct)
+    /// The file of a failed preparation, and the bytes that it has left there.
+    fn left_behind(&self, how: Preparation) -> (u32, u64) {
+        let (index, before, after) = match how {
+            Preparation::Make { index, bytes, .. } => (index, 0, bytes),
+            Preparation::Reuse { file, bytes, .. } => (file.index, file.bytes, bytes),
+        };
+        let length = segment::length(&self.disk, &self.directory, index).unwrap_or(after);
+        (index, length.saturating_sub(before))
+    }
+
+    fn make(&self, index: u32, bytes: u64) -> Result<()> {
+        segment::make(&self.disk, &self.directory, (index, bytes), self.mode.direct)
+    }
+
+    /// Lengthens a free file if it is too small; on a full disk it stays as it is. Returns its size.
+    fn lengthened(&self, file: FreeFile, bytes: u64) -> Result<u64> {
+        if file.bytes >= bytes {
+            return Ok(file.bytes);
+        }
+        let sizes = (file.index, file.bytes, bytes);
+        match segment::lengthen(&self.disk, &self.directory, sizes, self.mode.direct) {
+            Err(Error::Full { .. }) => Ok(file.bytes),
+            lengthened => lengthened.map(|()| bytes),
+        }
     }
 
     fn wake_complete(&self, from: Csn, to: Csn, me: u32) -> WokenWaiters {

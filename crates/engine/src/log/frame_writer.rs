@@ -13,7 +13,7 @@
 use crate::ids::{Csn, DatabaseId, FrameNumber, SegmentNumber};
 use crate::log::frame::{self, Flags, FrameHeader};
 use crate::log::io_request::{IoCompletion, IoRequest};
-use crate::log::options::{Durability, Options};
+use crate::log::options::{self, Durability, Options};
 use crate::log::pipeline::Pipeline;
 use crate::log::record_buffers::RecordBuffers;
 use crate::log::ring::Ring;
@@ -52,7 +52,6 @@ pub(super) enum IoOutcome {
 pub(super) struct FrameWriter<F> {
     unit: u32,
     frame_bytes_max: usize,
-    segment_bytes: u64,
     mode: Mode,
     database: DatabaseId,
     pipeline: Pipeline,
@@ -104,7 +103,6 @@ impl<F: syncline_vfs::File> FrameWriter<F> {
         FrameWriter {
             unit: options.frame_unit_bytes,
             frame_bytes_max,
-            segment_bytes: options.segment_bytes,
             mode,
             database: start.database,
             pipeline: Pipeline::new(
@@ -203,24 +201,31 @@ impl<F: syncline_vfs::File> FrameWriter<F> {
         &mut self.segments
     }
 
-    /// The header fields for a file that is being prepared.
-    pub(super) fn header_like(&self) -> SegmentHeader {
-        self.header(SegmentNumber(0))
+    /// The header of a file of this size that is being prepared.
+    pub(super) fn mark(&self, segment_bytes: u64) -> SegmentHeader {
+        SegmentHeader { segment_bytes, ..self.header(SegmentNumber(0)) }
     }
 
     /// How many bytes may be claimed in the current and the prepared segments. One longest frame is
     /// subtracted for each segment: that much may stay unused at its end.
     pub(super) fn space_bytes(&self) -> u64 {
-        let margin = self.frame_bytes_max as u64;
-        let whole = self.segment_bytes - u64::from(self.unit) - margin;
-        let here = (self.segment_bytes - self.position).saturating_sub(margin);
-        here + whole * self.segments.spares() as u64
+        let margin = |segment_bytes| self.frame_bytes_max_in(segment_bytes) as u64;
+        let current = self.segments.current_bytes();
+        let here = (current - self.position).saturating_sub(margin(current));
+        let whole = |bytes| bytes - u64::from(self.unit) - margin(bytes);
+        here + self.segments.spares().map(whole).sum::<u64>()
+    }
+
+    /// The longest frame in a segment of this size.
+    fn frame_bytes_max_in(&self, segment_bytes: u64) -> usize {
+        let unit = u64::from(self.unit);
+        self.frame_bytes_max.min((segment_bytes / 4 / unit * unit) as usize)
     }
 
     /// How many of these bytes only deleting commits may claim; see the module `segments`.
     fn reserve_bytes(&self) -> u64 {
-        match self.segments.spares() {
-            0 => self.segment_bytes / RESERVE_PART,
+        match self.segments.spares().len() {
+            0 => self.segments.current_bytes() / RESERVE_PART,
             _ => 0,
         }
     }
@@ -235,15 +240,17 @@ impl<F: syncline_vfs::File> FrameWriter<F> {
             return Err(NoFrame::NothingPublished);
         }
         let mut buffer = self.buffers.pop().expect("a free flight has a buffer");
-        let room = self.frame_bytes_max.min((self.segment_bytes - self.position) as usize);
+        let segment_bytes = self.segments.current_bytes();
+        let frame_bytes_max = self.frame_bytes_max_in(segment_bytes);
+        let room = frame_bytes_max.min((segment_bytes - self.position) as usize);
         let draft = if self.partial_bytes == 0 {
             self.gather(ring, &mut buffer[..room])
         } else {
             Draft::default()
         };
-        let draft = Some(draft)
-            .filter(|draft| draft.count > 0)
-            .or_else(|| self.gather_fragment(ring, &mut buffer, room));
+        let draft = Some(draft).filter(|draft| draft.count > 0).or_else(|| {
+            (room == frame_bytes_max).then(|| self.gather_fragment(ring, &mut buffer, room))?
+        });
         let Some(draft) = draft else {
             self.buffers.push(buffer);
             return Err(NoFrame::NextSegment);
@@ -279,12 +286,9 @@ impl<F: syncline_vfs::File> FrameWriter<F> {
         }
     }
 
-    /// A piece of the next record, which is too long for any single frame; none if the segment has no room
-    /// for a longest frame, or if the record would fit into one frame.
+    /// A piece of the next record, which is too long for a single frame of this segment. The segment has room
+    /// for a longest frame.
     fn gather_fragment(&mut self, ring: &Ring, buffer: &mut [u8], room: usize) -> Option<Draft> {
-        if room < self.frame_bytes_max {
-            return None;
-        }
         let (start, piece_max) = (self.partial_bytes, room - frame::HEADER_BYTES);
         let (piece, whole, content_bytes) = ring.drain(self.next, |record| {
             let header = frame::record_header(record.kind, record.content.len());
@@ -390,7 +394,7 @@ impl<F: syncline_vfs::File> FrameWriter<F> {
             after: self.pipeline.stable(),
             after_crc: self.previous_crc,
             first: self.next,
-            segment_bytes: self.segment_bytes,
+            segment_bytes: self.segments.current_bytes(),
             unit_bytes: self.unit,
             durability: self.mode.durability,
             by_recovery: false,
@@ -406,13 +410,14 @@ impl<F: syncline_vfs::File> FrameWriter<F> {
     }
 }
 
-/// The most bytes that a record with this content takes, alone in its frames.
+/// The most bytes that a record with this content takes, alone in its frames, in segments of any sizes. All
+/// of its frames but the last are longest frames of their segments, which are multiples of the unit.
 pub(super) fn claim_bytes(content_bytes: usize, unit: u32, frame_bytes_max: usize) -> u64 {
     let payload = frame::RECORD_HEADER_BYTES + content_bytes;
-    let payload_max = frame_bytes_max - frame::HEADER_BYTES;
-    if payload <= payload_max {
-        frame::frame_bytes(payload, unit) as u64
-    } else {
-        payload.div_ceil(payload_max) as u64 * frame_bytes_max as u64
+    let in_smallest = frame_bytes_max.min(options::FRAME_BYTES_MIN) - frame::HEADER_BYTES;
+    if payload <= in_smallest {
+        return frame::frame_bytes(payload, unit) as u64;
     }
+    let headers = payload.div_ceil(in_smallest) * frame::HEADER_BYTES;
+    (payload + headers).next_multiple_of(unit as usize) as u64
 }

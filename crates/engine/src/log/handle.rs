@@ -5,7 +5,7 @@ use crate::ids::{Csn, DatabaseId};
 use crate::log::commit::{Permit, Ticket, claimed};
 use crate::log::driver::{Shared, StopCondition};
 use crate::log::group_history::Group;
-use crate::log::open::{self, Opened};
+use crate::log::open::{self, Guard, Opened};
 use crate::log::options::{Durability, Options};
 use crate::log::ring::{ClaimError, NO_WORKER};
 use crate::log::stats::Stats;
@@ -41,7 +41,7 @@ pub struct Settings {
     pub database: DatabaseId,
     /// The durability in the header of the current segment, read back after it was synced.
     pub durability: Durability,
-    /// Bytes in a segment, from its header.
+    /// Bytes in the newest segment, from its header.
     pub segment_bytes: u64,
     /// Bytes of which frames are multiples, from the segment's header.
     pub frame_unit_bytes: u32,
@@ -85,7 +85,18 @@ impl<D: Disk> Log<D> {
         options: Options,
         threads: Threads,
     ) -> Result<Log<D>> {
-        let opened = open::create(disk, directory, database, options)?;
+        Log::create_guarded(disk, directory, database, options, (Guard::Own, threads))
+    }
+
+    /// The same for a log of a database that is being made.
+    pub(crate) fn create_guarded(
+        disk: &D,
+        directory: &Path,
+        database: DatabaseId,
+        options: Options,
+        (guard, threads): (Guard, Threads),
+    ) -> Result<Log<D>> {
+        let opened = open::create(disk, directory, database, options, guard)?;
         Log::run(disk, directory, opened, threads)
     }
 
@@ -110,6 +121,7 @@ impl<D: Disk> Log<D> {
         opened: Opened<D>,
         threads: Threads,
     ) -> Result<Log<D>> {
+        let has_threads = !matches!(threads, Threads::None);
         let shared = Arc::new(Shared::new(
             disk.clone(),
             directory.to_owned(),
@@ -119,10 +131,7 @@ impl<D: Disk> Log<D> {
             opened.frame_writer,
             threads,
         ));
-        let threads = match threads {
-            Threads::Own => Some(Running::start(&shared)?),
-            Threads::None => None,
-        };
+        let threads = if has_threads { Some(Running::start(&shared)?) } else { None };
         Ok(Log {
             shared,
             database: opened.start.database,
@@ -132,8 +141,8 @@ impl<D: Disk> Log<D> {
     }
 
     /// Reserves room for a record of up to `content_bytes`. Waits for commits in flight and for segment files
-    /// to be prepared, and drives the log meanwhile. On a full disk it fails with [`Error::Full`] and may be
-    /// retried.
+    /// to be prepared, and drives the log meanwhile. On a full disk it fails with [`Error::Full`], at the cap
+    /// of the log with [`Error::LogLong`]: then it may be retried, after a [`Log::release`].
     #[inline]
     pub fn reserve(&self, content_bytes: usize) -> Result<Permit<'_, D>> {
         let _entered = tag::enter(Module::Logging);
@@ -146,7 +155,7 @@ impl<D: Disk> Log<D> {
     /// The same for a record that only deletes: on a full disk it may use the reserve.
     pub(crate) fn reserve_to_delete(&self, content_bytes: usize) -> Result<Permit<'_, D>> {
         let full = match self.reserve(content_bytes) {
-            Err(full @ Error::Full { .. }) => full,
+            Err(full @ (Error::Full { .. } | Error::LogLong { .. })) => full,
             other => return other,
         };
         let claim = claimed(self, content_bytes);
@@ -166,6 +175,12 @@ impl<D: Disk> Log<D> {
     #[inline]
     pub fn try_reserve(&self, content_bytes: usize) -> Result<Permit<'_, D>> {
         self.claim(content_bytes)?.map_err(|_lack| Error::Busy)
+    }
+
+    /// Prepares the next segment file if one is needed: for the thread that waits for the signal of
+    /// [`Threads::Writers`].
+    pub(crate) fn prepare_file(&self) {
+        self.shared.prepare_file();
     }
 
     /// The ticket of a commit of this log.
@@ -300,6 +315,11 @@ impl<D: Disk> Log<D> {
         self.shared.release(csn);
     }
 
+    /// True if a checkpoint of all commits would free a file.
+    pub(crate) fn is_releasable(&self) -> bool {
+        self.shared.is_releasable()
+    }
+
     /// Bytes of the segments that hold commits which have not been released.
     #[inline]
     pub(crate) fn live_bytes(&self) -> u64 {
@@ -325,7 +345,7 @@ impl<D: Disk> Log<D> {
 
     /// Counters since the log was opened.
     pub fn stats(&self) -> Stats {
-        self.shared.stats.get(self.shared.recycled())
+        self.shared.stats.get(self.shared.recycled(), self.shared.file_bytes())
     }
 
     /// The settings in force.

@@ -103,7 +103,7 @@ pub use commit::{Permit, Reserved, Ticket};
 pub(crate) use group_history::Group;
 pub(crate) use handle::CLOSED;
 pub use handle::{Log, Settings};
-pub(crate) use open::unmake;
+pub(crate) use open::{Guard, unmake};
 pub use options::{Durability, Options, Writer};
 pub use stats::Stats;
 pub(crate) use threads::Threads;

@@ -4,13 +4,17 @@
 //! synced with their names; then its header with number 1, synced; then the file `making` is removed. If this
 //! is interrupted before the header was stable, no commit has been acknowledged, and making the log again may
 //! overwrite whatever is there.
+//!
+//! A log inside the directory of a database that is being made needs fewer syncs ([`Guard::Database`]): the
+//! database has a file `making` of its own, makes its directory's names stable before it removes that, and
+//! removes all files of an interrupted log before it begins again.
 
 use crate::error::{Error, Result};
 use crate::ids::{Csn, DatabaseId, FrameNumber, SegmentNumber};
 use crate::log::frame_writer::{FrameWriter, LogStart};
 use crate::log::options::{Durability, Options};
 use crate::log::recovery::{self, Recovered};
-use crate::log::segment::{self, HeaderRead, Mode, SegmentFile, SegmentHeader};
+use crate::log::segment::{self, HeaderRead, Mode, SegmentHeader};
 use crate::log::segments::{FreeFiles, LiveSegment, Segments};
 use crate::log::survey::{self, MAKING};
 use std::collections::VecDeque;
@@ -34,15 +38,25 @@ pub(super) struct Opened<D: Disk> {
     pub(super) lock: D::File,
 }
 
+/// What says that a log is still being made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Guard {
+    /// A file in its directory.
+    Own,
+    /// The database, in whose directory the log's directory is.
+    Database,
+}
+
 /// Makes a log.
 pub(super) fn create<D: Disk>(
     disk: &D,
     directory: &Path,
     database: DatabaseId,
     options: Options,
+    guard: Guard,
 ) -> Result<Opened<D>> {
     options.check()?;
-    make_directory(disk, directory)?;
+    make_directory(disk, directory, guard)?;
     let lock = lock(disk, directory)?;
     let found = survey::find(disk, directory)?;
     let is_being_made = disk.list(directory)?.contains(&MAKING.into());
@@ -51,8 +65,10 @@ pub(super) fn create<D: Disk>(
         return Err(Error::Exists { directory });
     }
     let making = directory.join(MAKING);
-    drop(disk.open(&making, OpenOptions::READ_WRITE)?);
-    disk.sync_directory(directory)?;
+    if guard == Guard::Own {
+        drop(disk.open(&making, OpenOptions::READ_WRITE)?);
+        disk.sync_directory(directory)?;
+    }
     let header = SegmentHeader {
         database,
         number: SegmentNumber(1),
@@ -60,7 +76,7 @@ pub(super) fn create<D: Disk>(
         after: FrameNumber::ZERO,
         after_crc: 0,
         first: Csn(1),
-        segment_bytes: options.segment_bytes,
+        segment_bytes: options.file_sizes().min,
         unit_bytes: options.frame_unit_bytes,
         durability: options.durability,
         by_recovery: false,
@@ -69,15 +85,20 @@ pub(super) fn create<D: Disk>(
         begun: SegmentNumber(0),
         whole_files: 0,
     };
-    segment::prepare(disk, directory, (0, &header), false)?;
     let mut spaces = FreeFiles::default();
     spaces.made(0);
     let header = SegmentHeader { whole_files: spaces.whole_files(), ..header };
+    match guard {
+        Guard::Own => segment::make(disk, directory, (0, header.segment_bytes), false)?,
+        Guard::Database => segment::make_first(disk, directory, &header)?,
+    }
     let mode = resolve_mode(disk, directory, 0, &options)?;
-    let current = segment::open(disk, directory, 0, mode)?;
-    recovery::write_header(&current, &header, mode)?;
-    disk.remove(&making)?;
-    disk.sync_directory(directory)?;
+    let current = segment::open(disk, directory, (0, header.segment_bytes), mode)?;
+    if guard == Guard::Own {
+        recovery::write_header(&current, &header, mode)?;
+        disk.remove(&making)?;
+        disk.sync_directory(directory)?;
+    }
     let start = LogStart {
         database,
         frame: FrameNumber::ZERO,
@@ -86,9 +107,13 @@ pub(super) fn create<D: Disk>(
         position: u64::from(options.frame_unit_bytes),
         wall_ns: header.wall_ns,
     };
-    let live =
-        VecDeque::from([LiveSegment { number: header.number, first: header.first, index: 0 }]);
-    let segments = Segments::new(current, live, spaces, true);
+    let live = VecDeque::from([LiveSegment {
+        number: header.number,
+        first: header.first,
+        index: 0,
+        bytes: header.segment_bytes,
+    }]);
+    let segments = Segments::new(current, live, spaces, options.file_sizes(), true);
     Ok(opened(options, mode, start, segments, lock))
 }
 
@@ -150,12 +175,21 @@ pub(super) fn open<D: Disk>(
         disk.sync_directory(directory)?;
     }
     let newest = chain.links[chain.links.len() - 1];
+    let used = chain.links.iter().map(|link| link.header.segment_bytes).sum::<u64>()
+        + chain.spaces.bytes();
     let options = in_force(requested, &newest.header);
     options.check()?;
+    if let Some(bytes_max) = options.log_bytes_max.filter(|max| used > *max) {
+        return Err(Error::Option {
+            option: "log_bytes_max",
+            value: bytes_max,
+            rule: "the files of this log take more already; raise it to their size",
+        });
+    }
     let mode = resolve_mode(disk, directory, newest.index, &options)?;
     let Recovered { start, current, live, spaces, is_begun } =
-        recovery::recover(disk, directory, chain, replay_from, mode, replay)?;
-    let segments = Segments::new(current, live, spaces, is_begun);
+        recovery::recover(disk, directory, chain, replay_from, mode, options.file_sizes(), replay)?;
+    let segments = Segments::new(current, live, spaces, options.file_sizes(), is_begun);
     Ok(opened(options, mode, start, segments, lock))
 }
 
@@ -179,6 +213,7 @@ fn opened<D: Disk>(
     segments: Segments<D::File>,
     lock: D::File,
 ) -> Opened<D> {
+    let options = with_records_below_cap(options);
     Opened {
         frame_writer: FrameWriter::new(&options, mode, &start, segments),
         options,
@@ -188,17 +223,27 @@ fn opened<D: Disk>(
     }
 }
 
-/// Options that determine the format on disk stay as the log was made.
+/// The unit stays as the log was made, and the sizes become multiples of it.
 fn in_force(options: &Options, header: &SegmentHeader) -> Options {
+    let unit = u64::from(header.unit_bytes);
+    let segment_bytes = options.segment_bytes.next_multiple_of(unit);
     let frame_bytes_max = u64::from(options.frame_bytes_max)
-        .min(header.segment_bytes / 4)
-        .next_multiple_of(u64::from(header.unit_bytes));
+        .next_multiple_of(unit)
+        .min(segment_bytes / 4 / unit * unit);
     Options {
-        segment_bytes: header.segment_bytes,
+        segment_bytes,
+        segment_bytes_min: options.segment_bytes_min.next_multiple_of(unit),
         frame_unit_bytes: header.unit_bytes,
         frame_bytes_max: frame_bytes_max as u32,
         ..options.clone()
     }
+}
+
+/// A log with a cap accepts only records for which a checkpoint can always make room.
+fn with_records_below_cap(mut options: Options) -> Options {
+    let record_bytes_max = options.file_sizes().record_bytes_max();
+    options.record_bytes_max = record_bytes_max.min(options.record_bytes_max.into()) as u32;
+    options
 }
 
 /// Direct writes if they are requested, the unit allows them, and the file system offers them.
@@ -215,13 +260,12 @@ fn resolve_mode<D: Disk>(
         write_sync,
         durability,
     };
-    let tried: Result<SegmentFile<D::File>> = segment::open(disk, directory, index, mode);
-    match tried {
+    match disk.open(&segment::path(directory, index), mode.open_options()) {
         Ok(_) => Ok(mode),
-        Err(Error::Disk(error)) if mode.direct && is_not_offered(error.kind()) => {
+        Err(error) if mode.direct && is_not_offered(error.kind()) => {
             Ok(Mode { direct: false, write_sync: false, durability })
         }
-        Err(error) => Err(error),
+        Err(error) => Err(error.into()),
     }
 }
 
@@ -229,13 +273,16 @@ fn is_not_offered(kind: Option<ErrorKind>) -> bool {
     matches!(kind, Some(ErrorKind::InvalidInput | ErrorKind::Unsupported))
 }
 
-fn make_directory<D: Disk>(disk: &D, directory: &Path) -> Result<()> {
+fn make_directory<D: Disk>(disk: &D, directory: &Path, guard: Guard) -> Result<()> {
     match disk.list(directory) {
         Ok(_) => return Ok(()),
         Err(error) if error.kind() == Some(ErrorKind::NotFound) => {}
         Err(error) => return Err(error.into()),
     }
     disk.create_directory(directory)?;
+    if guard == Guard::Database {
+        return Ok(());
+    }
     let parent = directory.parent().filter(|parent| !parent.as_os_str().is_empty());
     disk.sync_directory(parent.unwrap_or(Path::new(".")))?;
     Ok(())

@@ -1,10 +1,10 @@
 //! The log's options: each with its default, its limits and the reason for both.
 //!
-//! Options that determine the format on disk (`segment_bytes`, `frame_unit_bytes`) are fixed when a log is
-//! made: an opened log keeps the values in its segment headers, and [`Settings`](crate::log::Settings)
-//! reports them.
+//! `frame_unit_bytes` determines the format on disk and is fixed when a log is made: an opened log keeps the
+//! value in its segment headers, and [`Settings`](crate::log::Settings) reports it.
 
 use crate::error::{RECORD_BYTES_MAX, Result, check_option};
+use crate::log::segments::FileSizes;
 
 /// The durability of a completed commit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -46,14 +46,24 @@ pub enum Writer {
 pub struct Options {
     /// The durability of a completed commit. Default: data.
     pub durability: Durability,
-    /// Bytes in a segment, header included: 16 KiB to 1 GiB, a multiple of the unit. Default 64 MiB: half a
-    /// second of a busy log, and one header sync among thousands. Small ones are for tests.
+    /// Bytes in a segment of a busy log, header included: 16 KiB to 1 GiB, a multiple of the unit. Default 64
+    /// MiB: half a second of a busy log, and one header sync among thousands. Small ones are for tests.
     pub segment_bytes: u64,
+    /// Bytes in the first segment: within the same limits; if it is more than `segment_bytes`, that is the
+    /// size of all segments. Each next segment is four times as large, up to `segment_bytes`. Default 256
+    /// KiB: the files of a log that is hardly used stay small.
+    pub segment_bytes_min: u64,
+    /// Bytes that all files of the log may take together, ever; at least four times `segment_bytes` and four
+    /// times `segment_bytes_min`. A commit that needs more waits for a checkpoint. A file of full size and
+    /// four of the smallest are kept for recovery after a crash. A record may have at most 7/16 of what the
+    /// other files can hold, even if `record_bytes_max` is more. Default: none.
+    pub log_bytes_max: Option<u64>,
     /// Bytes of which frames are multiples: a power of two, 512 to 4096. Default 4096: every device's block
     /// size, so that no block is written twice. Smaller units go through the page cache.
     pub frame_unit_bytes: u32,
-    /// The longest frame in bytes: a multiple of the unit, at most a quarter of a segment and 1 MiB.
-    /// Default 256 KiB: a thousand short records; longer ones take several frames.
+    /// The longest frame in bytes: a multiple of the unit, at most 1 MiB and a quarter of `segment_bytes`; in
+    /// a smaller segment a quarter of that one. Default 256 KiB: a thousand short records; longer ones take
+    /// several frames.
     pub frame_bytes_max: u32,
     /// Commits that may be between their number and their completion: a power of two, 8 to 2^18. Default
     /// 2048: more than the usual number of clients. The slots are used in turn, each with the memory of its
@@ -82,6 +92,8 @@ impl Default for Options {
         Options {
             durability: Durability::Data,
             segment_bytes: 64 << 20,
+            segment_bytes_min: 256 << 10,
+            log_bytes_max: None,
             frame_unit_bytes: 4096,
             frame_bytes_max: 256 << 10,
             ring_records: 2048,
@@ -99,12 +111,22 @@ impl Options {
     /// boundary often.
     pub fn tiny() -> Options {
         Options {
-            segment_bytes: 16 << 10,
+            segment_bytes: SEGMENT_BYTES_MIN,
+            segment_bytes_min: SEGMENT_BYTES_MIN,
             frame_unit_bytes: 512,
             frame_bytes_max: 2 << 10,
             ring_records: 64,
             record_bytes_max: 8 << 10,
             ..Options::default()
+        }
+    }
+
+    /// The sizes of segment files.
+    pub(super) fn file_sizes(&self) -> FileSizes {
+        FileSizes {
+            min: self.segment_bytes_min.min(self.segment_bytes),
+            max: self.segment_bytes,
+            all: self.log_bytes_max.unwrap_or(u64::MAX),
         }
     }
 
@@ -122,6 +144,20 @@ impl Options {
             "segment_bytes",
             self.segment_bytes,
             "it must lie between 16 KiB and 1 GiB and be a multiple of frame_unit_bytes",
+        )?;
+        check_option(
+            is_segment(self.segment_bytes_min, self.frame_unit_bytes),
+            "segment_bytes_min",
+            self.segment_bytes_min,
+            "it must lie between 16 KiB and 1 GiB and be a multiple of frame_unit_bytes",
+        )?;
+        let sizes = self.file_sizes();
+        check_option(
+            sizes.all / 4 >= sizes.max + sizes.min,
+            "log_bytes_max",
+            sizes.all,
+            "it must hold four files of segment_bytes and four of segment_bytes_min; raise it, or lower \
+             segment_bytes",
         )?;
         let frame = u64::from(self.frame_bytes_max);
         check_option(
@@ -159,6 +195,12 @@ impl Options {
     }
 }
 
+/// Bytes in the smallest segment.
+pub(super) const SEGMENT_BYTES_MIN: u64 = 16 << 10;
+
+/// The longest frame of the smallest segment has this many bytes.
+pub(super) const FRAME_BYTES_MIN: usize = (SEGMENT_BYTES_MIN / 4) as usize;
+
 /// True if frames may be multiples of `bytes`.
 pub(super) fn is_unit(bytes: u32) -> bool {
     bytes.is_power_of_two() && (512..=4096).contains(&bytes)
@@ -166,7 +208,7 @@ pub(super) fn is_unit(bytes: u32) -> bool {
 
 /// True if a segment with frames of this unit may have `bytes` bytes.
 pub(super) fn is_segment(bytes: u64, unit_bytes: u32) -> bool {
-    (16 << 10..=1 << 30).contains(&bytes) && bytes.is_multiple_of(unit_bytes.into())
+    (SEGMENT_BYTES_MIN..=1 << 30).contains(&bytes) && bytes.is_multiple_of(unit_bytes.into())
 }
 
 #[cfg(test)]
@@ -194,7 +236,9 @@ mod tests {
         assert_eq!(refused(|o| o.frame_unit_bytes = 8192), "frame_unit_bytes");
         assert_eq!(refused(|o| o.segment_bytes = 8 << 10), "segment_bytes");
         assert_eq!(refused(|o| o.segment_bytes += 1), "segment_bytes");
+        assert_eq!(refused(|o| o.segment_bytes_min = 8 << 10), "segment_bytes_min");
         assert_eq!(refused(|o| o.frame_bytes_max = 2 << 20), "frame_bytes_max");
+        assert_eq!(refused(|o| o.log_bytes_max = Some(256 << 20)), "log_bytes_max");
         assert_eq!(refused(|o| o.ring_records = 100), "ring_records");
         assert_eq!(refused(|o| o.record_bytes_max = 0), "record_bytes_max");
         assert_eq!(refused(|o| o.writes_in_flight_max = 5), "writes_in_flight_max");

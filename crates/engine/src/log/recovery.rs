@@ -33,7 +33,7 @@ use crate::log::frame_writer::LogStart;
 use crate::log::options::Durability;
 use crate::log::replay::{self, LogEnd, Tail};
 use crate::log::segment::{self, Mode, SegmentFile, SegmentHeader};
-use crate::log::segments::{FreeFiles, LiveSegment};
+use crate::log::segments::{FileSizes, FreeFile, FreeFiles, GROWTH, LiveSegment};
 use crate::log::survey::{Chain, ChainSegment};
 use crate::planted_bug::{PlantedBug, planted};
 use std::collections::VecDeque;
@@ -59,6 +59,7 @@ pub(super) fn recover<D: Disk>(
     chain: Chain,
     replay_from: Csn,
     mode: Mode,
+    sizes: FileSizes,
     replay: &mut dyn FnMut(Csn, &[u8]),
 ) -> Result<Recovered<D::File>> {
     let end = replay::read(disk, directory, &chain, replay_from, replay)?;
@@ -79,7 +80,7 @@ pub(super) fn recover<D: Disk>(
     if goes_on || planted(PlantedBug::NoContinuesAfter) {
         go_on(disk, directory, chain, &end, mode)
     } else {
-        begin_segment(disk, directory, chain, &end, mode)
+        begin_segment(disk, directory, chain, &end, (mode, sizes))
     }
 }
 
@@ -93,7 +94,8 @@ fn go_on<D: Disk>(
     mode: Mode,
 ) -> Result<Recovered<D::File>> {
     let newest = chain.links[chain.links.len() - 1];
-    let current = segment::open(disk, directory, newest.index, mode)?;
+    let file = (newest.index, newest.header.segment_bytes);
+    let current = segment::open(disk, directory, file, mode)?;
     let mut spaces = chain.spaces;
     spaces.made(newest.index);
     Ok(Recovered {
@@ -118,9 +120,11 @@ fn begin_segment<D: Disk>(
     directory: &Path,
     mut chain: Chain,
     end: &LogEnd,
-    mode: Mode,
+    (mode, sizes): (Mode, FileSizes),
 ) -> Result<Recovered<D::File>> {
     let newest = chain.links[chain.links.len() - 1].header;
+    let live_bytes: u64 = chain.links.iter().map(|link| link.header.segment_bytes).sum();
+    let left = sizes.all.saturating_sub(live_bytes + chain.spaces.bytes());
     // A segment without frames up to the stable one is overruled as a whole.
     let mut overruled = Vec::new();
     while let Some(last) = chain.links.last()
@@ -148,16 +152,18 @@ fn begin_segment<D: Disk>(
         whole_files: chain.spaces.whole_files(),
         ..newest
     };
-    let index = if let Some(index) = chain.spaces.free.pop() {
-        index
-    } else {
-        let index = chain.spaces.index_to_make();
-        segment::prepare(disk, directory, (index, &header), mode.direct)?;
-        index
-    };
-    let current = segment::open(disk, directory, index, mode)?;
+    let unit = newest.unit_bytes;
+    let tail_bytes: usize = end.tail.iter().map(|tail| tail.header.frame_bytes(unit)).sum();
+    let bytes_min = sizes.min.max(u64::from(unit) + tail_bytes as u64);
+    let bytes = (newest.segment_bytes.max(bytes_min), bytes_min);
+    let place = (disk, directory, mode.direct);
+    let file = free_file(place, &mut chain.spaces, bytes, (left, sizes.all), &header)?;
+    let header = SegmentHeader { segment_bytes: file.bytes, ..header };
+    let index = file.index;
+    let current = segment::open(disk, directory, (index, file.bytes), mode)?;
     let tail = if planted(PlantedBug::SkipTailCopy) { &[] } else { &end.tail[..] };
     let (start, synced) = (copy(&current, &header, end, tail, mode)?, mode.write_is_sync());
+    assert!(start.position <= file.bytes, "the copied tail fits into its segment");
     if !synced {
         current.file.sync_data()?;
     }
@@ -166,13 +172,70 @@ fn begin_segment<D: Disk>(
     spaces.made(index);
     // Overruled files may be overwritten only now that the new header is stable.
     let free = &mut spaces.free;
-    free.extend(overruled.iter().map(|link| link.index));
+    free.extend(overruled.iter().map(ChainSegment::file));
     let mut live = live(&links);
     if !links.last().as_ref().is_some_and(first_of_log) {
-        free.extend(live.pop_back().map(|last| last.index));
+        free.extend(live.pop_back().map(|last| FreeFile { index: last.index, bytes: last.bytes }));
     }
-    live.push_back(LiveSegment { number: header.number, first: header.first_whole(), index });
+    let (number, first) = (header.number, header.first_whole());
+    live.push_back(LiveSegment { number, first, index, bytes: file.bytes });
     Ok(Recovered { start, current, live, spaces, is_begun: true })
+}
+
+/// Takes a file for the segment that recovery begins. It has the size of the newest segment if possible, so
+/// that a log that is only opened and closed does not grow: a free file that is not much larger, one that is
+/// lengthened, or a new one. At the cap, or on a full disk, it is any file that can hold the tail. `left` is
+/// what all files may still grow by.
+fn free_file<D: Disk>(
+    (disk, directory, is_direct): (&D, &Path, bool),
+    spaces: &mut FreeFiles,
+    (bytes, bytes_min): (u64, u64),
+    (left, cap): (u64, u64),
+    header: &SegmentHeader,
+) -> Result<FreeFile> {
+    let mut refusal = Error::Option {
+        option: "log_bytes_max",
+        value: cap,
+        rule: "the log cannot be opened without another file; raise it for this opening",
+    };
+    let mut found = None;
+    for (wanted, limit) in [(bytes, bytes.saturating_mul(GROWTH)), (bytes_min, u64::MAX)] {
+        let fits = |file: &FreeFile| (wanted..limit).contains(&file.bytes);
+        found = spaces.best(wanted).filter(fits);
+        let small = spaces.largest_below(wanted);
+        if planted(PlantedBug::TailIntoSmallFile) {
+            found = found.or(small);
+        }
+        if found.is_some() {
+            break;
+        }
+        let made = match small {
+            Some(file)
+                if wanted - file.bytes <= left.saturating_add(spaces.left_behind(file.index)) =>
+            {
+                let sizes = (file.index, file.bytes, wanted);
+                segment::lengthen(disk, directory, sizes, is_direct).map(|()| file.index)
+            }
+            None if wanted <= left.saturating_add(spaces.left_behind(spaces.index_to_make())) => {
+                let index = spaces.index_to_make();
+                let mark = SegmentHeader { segment_bytes: wanted, ..*header };
+                segment::prepare(disk, directory, (index, &mark), is_direct).map(|()| index)
+            }
+            _ => continue,
+        };
+        match made {
+            Ok(index) => {
+                found = Some(FreeFile { index, bytes: wanted });
+                break;
+            }
+            Err(full @ Error::Full { .. }) => refusal = full,
+            Err(error) => return Err(error),
+        }
+    }
+    let file = found.ok_or(refusal)?;
+    spaces.free.retain(|free| free.index != file.index);
+    spaces.left_behind.remove(&file.index);
+    Ok(file)
 }
 
 fn copy<F: File>(
@@ -235,6 +298,7 @@ fn live(links: &[ChainSegment]) -> VecDeque<LiveSegment> {
         number: link.header.number,
         first: link.header.first_whole(),
         index: link.index,
+        bytes: link.header.segment_bytes,
     });
     live.collect()
 }

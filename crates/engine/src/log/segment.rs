@@ -6,7 +6,7 @@
 //! |---|---|---|
 //! | 0 | 8 | magic `SYNCLOG1` |
 //! | 8 | 4 | CRC32C of bytes 12 to 128 |
-//! | 12 | 4 | format, 1 |
+//! | 12 | 4 | format, 2; 1 is read as well |
 //! | 16 | 16 | database id |
 //! | 32 | 8 | number of this segment, 0 for a prepared file that holds nothing yet |
 //! | 40 | 8 | number of the segment before, 0 for none |
@@ -14,7 +14,7 @@
 //! | 56 | 4 | CRC32C of that frame; not checked in a mark, where it may belong to a later frame |
 //! | 60 | 4 | stream id, 0 |
 //! | 64 | 8 | csn of the first record |
-//! | 72 | 8 | segment bytes |
+//! | 72 | 8 | bytes of this file |
 //! | 80 | 4 | frame unit bytes |
 //! | 84 | 1 | durability of the writer: 0 none, 1 data, 2 full |
 //! | 85 | 1 | 1 if recovery wrote it |
@@ -26,7 +26,7 @@
 //! | 108 | 20 | zero |
 //!
 //! Bytes 96 to 108 let a later opening detect a lost file: see `survey`. Logs of version 0.1 have zeros
-//! there, which mean nothing.
+//! there, which mean nothing. In a log of format 1 all files have the same size.
 //!
 //! Invariants:
 //! 1. The header is stable before a frame of its number is written, except for frames flagged as copied.
@@ -39,12 +39,18 @@
 //!    be stable by then; so a mark names only a segment that must exist.
 //! 5. Before it is used, a file is filled with zeros to its full length, synced, its name synced, and then
 //!    marked with a header of number 0. A file without that mark was interrupted and is made anew.
+//! 6. A file keeps its size while it holds a segment. A free file may be lengthened ([`lengthen`]): zeros
+//!    behind its end, synced, and only then a header that names the new size. Meanwhile it keeps its header
+//!    and everything up to the old size, so a file that another header counts as whole stays whole. A crash
+//!    leaves a free file longer than its header says; the bytes behind that size are cut off before the file
+//!    is used or lengthened again. A file with a segment of the log has exactly its header's size.
 
 use crate::error::{Error, Result};
 use crate::ids::{Csn, DatabaseId, FrameNumber, SegmentNumber};
 use crate::log::frame::{NUMBERS_END, array};
 use crate::log::options::{self, Durability};
 use crate::planted_bug::{PlantedBug, planted};
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use syncline_vfs::{Access, AlignedBuffer, Create, Disk, File, OpenOptions, WriteSync};
@@ -53,7 +59,7 @@ use syncline_vfs::{Access, AlignedBuffer, Create, Disk, File, OpenOptions, Write
 pub(super) const HEADER_BYTES: usize = 128;
 
 /// The format of segments written here.
-pub(super) const FORMAT: u32 = 1;
+pub(super) const FORMAT: u32 = 2;
 
 const MAGIC: [u8; 8] = *b"SYNCLOG1";
 
@@ -70,6 +76,7 @@ pub(super) struct SegmentHeader {
     pub(super) after: FrameNumber,
     pub(super) after_crc: u32,
     pub(super) first: Csn,
+    /// The size of this file.
     pub(super) segment_bytes: u64,
     pub(super) unit_bytes: u32,
     pub(super) durability: Durability,
@@ -193,11 +200,13 @@ pub(super) struct SegmentFile<F> {
     /// The number in the file's fixed name.
     pub(super) index: u32,
     pub(super) file: Arc<F>,
+    /// Its size.
+    pub(super) bytes: u64,
 }
 
 impl<F> Clone for SegmentFile<F> {
     fn clone(&self) -> SegmentFile<F> {
-        SegmentFile { index: self.index, file: Arc::clone(&self.file) }
+        SegmentFile { index: self.index, file: Arc::clone(&self.file), bytes: self.bytes }
     }
 }
 
@@ -230,7 +239,7 @@ impl Mode {
         }
     }
 
-    fn open_options(self) -> OpenOptions {
+    pub(super) fn open_options(self) -> OpenOptions {
         let write_sync = match self.durability {
             _ if !self.write_is_sync() => WriteSync::No,
             Durability::Full => WriteSync::Full,
@@ -283,6 +292,23 @@ pub(super) fn make<D: Disk>(
     made.map_err(|error| full_or_failed(directory, segment_bytes, error))
 }
 
+/// The first file of a log that counts as complete only later: zeros and header, stable with the name after
+/// one sync of each.
+pub(super) fn make_first<D: Disk>(
+    disk: &D,
+    directory: &Path,
+    header: &SegmentHeader,
+) -> Result<()> {
+    let make = || {
+        let file = disk.open(&path(directory, 0), made_with(false))?;
+        file.preallocate(header.segment_bytes)?;
+        file.write_at(&header.to_bytes(), 0)?;
+        file.sync_all()?;
+        disk.sync_directory(directory)
+    };
+    make().map_err(|error| full_or_failed(directory, header.segment_bytes, error))
+}
+
 /// The second half of [`prepare`]; also marks a reused file. The old header is overwritten, so its segment
 /// must no longer be needed, and the current segment's header must be stable.
 pub(super) fn mark<D: Disk>(
@@ -325,39 +351,77 @@ fn fill<D: Disk>(
     if !file.is_empty()? {
         file.set_len(0)?;
     }
-    if let Err(error) = lengthen(&file, segment_bytes) {
-        if error.is_full() {
-            // A checkpoint may need the space that the file has taken.
-            file.set_len(0)?;
-        }
-        return Err(error);
-    }
+    add_zeros(&file, 0, segment_bytes)?;
     if !planted(PlantedBug::SkipDirectorySync) {
         disk.sync_directory(directory)?;
     }
     Ok(())
 }
 
-/// Extends a file to this length with zeros that are stable.
-fn lengthen(file: &impl File, bytes: u64) -> syncline_vfs::Result<()> {
-    let mut length = 0;
-    while length < bytes {
-        length = bytes.min(length + PREPARE_STEP_BYTES);
-        file.preallocate(length)?;
-        file.sync_all()?;
+/// Extends a file from one length to another with zeros that are stable. If the disk has no space for them,
+/// the file has its old length again.
+fn add_zeros(file: &impl File, from: u64, to: u64) -> syncline_vfs::Result<()> {
+    let mut length = from;
+    while length < to {
+        length = to.min(length + PREPARE_STEP_BYTES);
+        let sync = || {
+            if planted(PlantedBug::UnsyncedGrowth) { Ok(()) } else { file.sync_all() }
+        };
+        let added = file.preallocate(length).and_then(|()| sync());
+        if let Err(error) = added {
+            if error.is_full() {
+                // A checkpoint may need the space that the file has taken.
+                file.set_len(from)?;
+            }
+            return Err(error);
+        }
     }
     Ok(())
 }
 
-/// Opens a prepared file for the log's writes.
+/// The length of a segment file; 0 if there is none.
+pub(super) fn length<D: Disk>(disk: &D, directory: &Path, index: u32) -> syncline_vfs::Result<u64> {
+    match disk.open(&path(directory, index), OpenOptions::READ) {
+        Ok(file) => file.len(),
+        Err(error) if error.kind() == Some(ErrorKind::NotFound) => Ok(0),
+        Err(error) => Err(error),
+    }
+}
+
+/// Lengthens a free file from one size to another with zeros. Its header does not change.
+pub(super) fn lengthen<D: Disk>(
+    disk: &D,
+    directory: &Path,
+    (index, from, to): (u32, u64, u64),
+    is_direct: bool,
+) -> Result<()> {
+    let lengthen = || {
+        let options = OpenOptions { create: Create::Never, ..made_with(is_direct) };
+        let file = disk.open(&path(directory, index), options)?;
+        let from = if planted(PlantedBug::RefillFreeFile) { 0 } else { from };
+        if file.len()? != from {
+            // An earlier attempt was interrupted, and what it has added may be missing in part.
+            file.set_len(from)?;
+        }
+        add_zeros(&file, from, to)
+    };
+    lengthen().map_err(|error| full_or_failed(directory, to - from, error))
+}
+
+/// Opens a prepared file of this size for the log's writes. What an interrupted attempt to lengthen it has
+/// left behind the size is cut off.
 pub(super) fn open<D: Disk>(
     disk: &D,
     directory: &Path,
-    index: u32,
+    (index, bytes): (u32, u64),
     access: Mode,
 ) -> Result<SegmentFile<D::File>> {
     let file = disk.open(&path(directory, index), access.open_options())?;
-    Ok(SegmentFile { index, file: Arc::new(file) })
+    if file.len()? > bytes && !planted(PlantedBug::KeepInterruptedGrowth) {
+        file.set_len(bytes)?;
+        file.sync_all()?;
+    }
+    Ok(SegmentFile { index, file: Arc::new(file), bytes })
 }
 
 #[cfg(test)]
@@ -401,10 +465,10 @@ mod tests {
     fn zeros_are_blank_and_a_later_format_is_named() {
         assert_eq!(read_header(&[0; 512]), HeaderRead::Blank);
         let mut bytes = header().to_bytes();
-        bytes[12] = 2;
+        bytes[12] = 3;
         let crc = crc32c::crc32c(&bytes[12..]);
         bytes[8..12].copy_from_slice(&crc.to_le_bytes());
-        assert_eq!(read_header(&bytes), HeaderRead::Newer(2));
+        assert_eq!(read_header(&bytes), HeaderRead::Newer(3));
     }
 
     #[test]

@@ -23,6 +23,8 @@ pub struct Stats {
     pub segments: u64,
     /// Segment files reused.
     pub segments_recycled: u64,
+    /// Bytes of all files of the log at this moment.
+    pub file_bytes: u64,
     /// Nanoseconds that commits waited for room in the ring or in segments, one value per wait.
     pub room_wait_ns: Distribution,
 }
@@ -46,7 +48,7 @@ impl SharedStats {
         self.syncs.fetch_add(1, Ordering::Relaxed);
     }
 
-    pub(super) fn get(&self, segments_recycled: u64) -> Stats {
+    pub(super) fn get(&self, segments_recycled: u64, file_bytes: u64) -> Stats {
         Stats {
             group_commits: self.group_commits.get(),
             write_bytes: self.write_bytes.get(),
@@ -56,6 +58,7 @@ impl SharedStats {
             syncs: self.syncs.load(Ordering::Relaxed),
             segments: self.segments.load(Ordering::Relaxed),
             segments_recycled,
+            file_bytes,
             room_wait_ns: self.room_wait_ns.get(),
         }
     }

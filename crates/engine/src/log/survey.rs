@@ -7,23 +7,25 @@
 //!
 //! 1. A hole: `segment-N.log` is missing, though a file with a higher index exists, or a header says that it
 //!    was whole.
-//! 2. A file that a header says was whole, or that holds a segment, but that is blank or of another length.
+//! 2. A file that a header says was whole, but that is blank or shorter than its own header says; a segment
+//!    of the chain whose file has another length.
 //! 3. A chain whose newest segment is older than one that some header, including a prepared file's, names as
 //!    begun; or that ends before the frame which a prepared file says was stable.
 //! 4. A file whose header is older than its first frame, or that has no sound header and holds a frame newer
 //!    than the chain: then a stable header was lost. Copied frames may exist before their header.
 //!
 //! A crash may leave: a file at the end of the names, or one that no header vouches for, that is missing,
-//! empty, short or blank, because its preparation was interrupted; and a header that was torn while a free
-//! file was marked or begun.
+//! empty, short or blank, because its preparation was interrupted; a free file that is longer than its header
+//! says, because it was being lengthened; and a header that was torn while a free file was marked or begun,
+//! when the file had its full length.
 
 use crate::error::{Error, Result};
 use crate::ids::{Csn, DatabaseId, FrameNumber, SegmentNumber};
 use crate::log::frame::{FrameHeader, HEADER_BYTES as FRAME_HEADER_BYTES};
-use crate::log::options::Durability;
+use crate::log::options::{Durability, is_segment};
 use crate::log::scan::{Reader, any_frame};
 use crate::log::segment::{self, HeaderRead, SegmentHeader, index_of, read_header};
-use crate::log::segments::{FreeFiles, WholeFiles};
+use crate::log::segments::{FreeFile, FreeFiles, WholeFiles};
 use crate::planted_bug::{PlantedBug, planted};
 use std::path::Path;
 use syncline_vfs::Disk;
@@ -45,6 +47,13 @@ pub(super) struct SegmentFileInfo {
 pub(super) struct ChainSegment {
     pub(super) index: u32,
     pub(super) header: SegmentHeader,
+}
+
+impl ChainSegment {
+    /// Its file, once the segment is no longer needed.
+    pub(super) fn file(&self) -> FreeFile {
+        FreeFile { index: self.index, bytes: self.header.segment_bytes }
+    }
 }
 
 /// The files that recovery reads from and may write to.
@@ -137,6 +146,7 @@ pub(super) fn chain<D: Disk>(
         return Err(none_begun(disk, directory, found));
     };
     let links = links_back(directory, &sound, replay_from)?;
+    refuse_lengthened(directory, found, &links)?;
     refuse_lost_headers(disk, directory, found, &newest.header)?;
     Ok(Chain {
         spaces: spaces(found, &links, &evidence),
@@ -153,19 +163,19 @@ struct Evidence {
     whole_files: u32,
     /// This segment was begun.
     begun: SegmentNumber,
-    /// The length of every file.
-    segment_bytes: u64,
+    /// The length of every file is a multiple of this.
+    unit_bytes: u32,
 }
 
 impl Evidence {
     fn of(found: &[SegmentFileInfo], database: Option<DatabaseId>) -> Evidence {
         let mut evidence =
-            Evidence { database, whole_files: 0, begun: SegmentNumber(0), segment_bytes: 0 };
+            Evidence { database, whole_files: 0, begun: SegmentNumber(0), unit_bytes: 512 };
         for file in found {
             if let Some(header) = evidence.header(file) {
                 evidence.whole_files = evidence.whole_files.max(header.whole_files);
                 evidence.begun = evidence.begun.max(header.begun);
-                evidence.segment_bytes = header.segment_bytes;
+                evidence.unit_bytes = header.unit_bytes;
             }
         }
         evidence
@@ -203,7 +213,7 @@ impl Evidence {
     }
 }
 
-/// Refuses files that are missing, blank or of another length though they were whole.
+/// Refuses files that are missing, blank or too short though they were whole.
 fn refuse_lost_files(
     directory: &Path,
     found: &[SegmentFileInfo],
@@ -215,17 +225,17 @@ fn refuse_lost_files(
             return Err(lost_file(directory, index));
         }
         let is_whole = file.index < evidence.whole_files;
-        let expected = match file.header {
-            HeaderRead::Sound(header) if header.number > SegmentNumber(0) => {
-                Some(header.segment_bytes)
-            }
-            _ => is_whole.then_some(evidence.segment_bytes),
-        };
         let is_blank = is_whole && file.header == HeaderRead::Blank;
-        let what = match expected {
+        let what = match file.header {
             _ if is_blank => "it is blank, but it was written and synced".to_owned(),
-            Some(expected) if expected != file.bytes => {
-                format!("it has {} bytes instead of the {expected} that were synced", file.bytes)
+            HeaderRead::Sound(header)
+                if file.bytes < header.segment_bytes
+                    && (is_whole || header.number > SegmentNumber(0)) =>
+            {
+                other_length(file.bytes, header.segment_bytes)
+            }
+            HeaderRead::Bad if is_whole && !is_segment(file.bytes, evidence.unit_bytes) => {
+                format!("it has {} bytes, which no segment has", file.bytes)
             }
             _ => continue,
         };
@@ -238,6 +248,31 @@ fn refuse_lost_files(
     let next = found.len() as u32;
     if next < evidence.whole_files {
         return Err(lost_file(directory, next));
+    }
+    Ok(())
+}
+
+fn other_length(bytes: u64, expected: u64) -> String {
+    format!("it has {bytes} bytes instead of the {expected} that were synced")
+}
+
+/// Refuses segments of the chain whose files are longer than their headers say: only free files are
+/// lengthened.
+fn refuse_lengthened(
+    directory: &Path,
+    found: &[SegmentFileInfo],
+    links: &[ChainSegment],
+) -> Result<()> {
+    for link in links {
+        let expected = link.header.segment_bytes;
+        let file = found.iter().find(|file| file.index == link.index);
+        if let Some(file) = file.filter(|file| file.bytes != expected) {
+            return Err(Error::Damaged {
+                path: segment::path(directory, file.index),
+                offset: file.bytes.min(expected),
+                what: other_length(file.bytes, expected),
+            });
+        }
     }
     Ok(())
 }
@@ -275,14 +310,19 @@ fn spaces(found: &[SegmentFileInfo], links: &[ChainSegment], evidence: &Evidence
     };
     for file in found {
         let index = file.index;
-        let is_whole = match evidence.header(file) {
-            Some(header) => header.segment_bytes == file.bytes,
-            // Torn while it was marked or begun.
-            None => index < evidence.whole_files,
+        let bytes = match evidence.header(file) {
+            Some(header) => (header.segment_bytes <= file.bytes).then_some(header.segment_bytes),
+            // Torn while it was marked or begun, at its full length.
+            None => (index < evidence.whole_files).then_some(file.bytes),
         };
-        if links.iter().any(|link| link.index == index) {
-        } else if is_whole {
-            spaces.free.push(index);
+        let is_live = links.iter().any(|link| link.index == index);
+        let left_behind = file.bytes - bytes.unwrap_or(0).min(file.bytes);
+        if !is_live && left_behind > 0 {
+            spaces.left_behind.insert(index, left_behind);
+        }
+        if is_live {
+        } else if let Some(bytes) = bytes {
+            spaces.free.push(FreeFile { index, bytes });
         } else {
             spaces.unmade.insert(index);
         }

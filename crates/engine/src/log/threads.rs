@@ -7,14 +7,20 @@ use crate::error::{Error, Result};
 use crate::log::driver::{Shared, StopCondition};
 use crate::log::ring::NO_WORKER;
 use crate::panics::guarded;
+use crate::sync::signal::Signal;
 use crate::sync::thread::{Builder, JoinHandle};
 use std::sync::Arc;
 use syncline_vfs::Disk;
 
-/// Whether a log has threads of its own. Without them, as in simulations, only waiting callers move it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// Which threads a log has of its own.
+#[derive(Clone, Debug)]
 pub(crate) enum Threads {
+    /// One that prepares files, and those that write.
     Own,
+    /// Those that write. Another thread waits for this signal and then calls
+    /// [`Log::prepare_file`](crate::log::Log::prepare_file).
+    Writers(Arc<Signal>),
+    /// None, as in simulations: only waiting callers move it.
     #[cfg_attr(not(test), allow(dead_code, reason = "for simulations"))]
     None,
 }
@@ -38,7 +44,9 @@ impl Running {
     }
 
     fn spawn_all<D: Disk>(&mut self, shared: &Arc<Shared<D>>) -> Result<()> {
-        self.spawn("log files", shared, prepare_files)?;
+        if shared.prepares_files {
+            self.spawn("log files", shared, prepare_files)?;
+        }
         for _ in 0..shared.options.writes_in_flight_max {
             self.spawn("log writer", shared, write)?;
         }
@@ -62,7 +70,9 @@ impl Running {
 
     /// Ends and joins the threads.
     pub(super) fn stop<D: Disk>(self, shared: &Shared<D>) {
-        shared.files_signal.stop();
+        if shared.prepares_files {
+            shared.files_signal.stop();
+        }
         shared.writer_signal.stop();
         for handle in self.handles {
             // Its panics were caught and have failed the log.
@@ -73,10 +83,7 @@ impl Running {
 
 fn prepare_files<D: Disk>(shared: &Shared<D>) {
     while shared.files_signal.wait() {
-        // A full disk is reported to the commit that lacks the space, when it tries for itself.
-        if shared.prepare_segment(false).is_ok_and(|prepared| prepared) {
-            shared.writer_signal.raise();
-        }
+        shared.prepare_file();
     }
 }
 

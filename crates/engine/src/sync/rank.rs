@@ -6,7 +6,7 @@
 //!
 //! | rank | lock | where |
 //! |---|---|---|
-//! | `CHECKPOINT_THREAD` | the end of the checkpoint thread | `database/checkpoint_thread.rs` |
+//! | `MAINTENANCE_THREAD` | the end of the maintenance thread | `database/maintenance_thread.rs` |
 //! | `DEFINING` | one definition at a time | `database/engine.rs` |
 //! | `GATE` | the commit gate: a section, or the wait to enter or to close | `txn/commit_gate.rs` |
 //! | `CHECKPOINT` | the data file and the running checkpoint | `database/checkpoints.rs` |
@@ -67,7 +67,7 @@ macro_rules! ranks {
 }
 
 ranks! {
-    CHECKPOINT_THREAD: "the end of the checkpoint thread",
+    MAINTENANCE_THREAD: "the end of the maintenance thread",
     DEFINING: "one definition at a time",
     GATE: "the commit gate",
     CHECKPOINT: "the data file and the running checkpoint",

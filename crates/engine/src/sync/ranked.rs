@@ -134,6 +134,17 @@ impl<'m, T, const RANK: u8> StdMutexGuard<'m, T, RANK> {
         let guard = bell.wait(self.guard);
         StdMutexGuard::new(guard.unwrap_or_else(PoisonError::into_inner))
     }
+
+    /// The same, but no longer than `span`.
+    pub(crate) fn sleep_for(
+        self,
+        bell: &super::Condvar,
+        span: Duration,
+    ) -> StdMutexGuard<'m, T, RANK> {
+        assert_may_sleep(RANK, 0);
+        let slept = bell.wait_timeout(self.guard, span);
+        StdMutexGuard::new(slept.unwrap_or_else(PoisonError::into_inner).0)
+    }
 }
 
 /// `parking_lot`'s reader-writer lock with a rank.

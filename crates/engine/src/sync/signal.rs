@@ -8,10 +8,22 @@ use crate::sync::Condvar;
 use crate::sync::atomic::{AtomicU8, Ordering};
 use crate::sync::rank::SIGNAL;
 use crate::sync::ranked::StdMutex;
+use std::time::Duration;
 
 const QUIET: u8 = 0;
 const RAISED: u8 = 1;
 const STOPPED: u8 = 2;
+
+/// Why a sleep of limited length ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Wake {
+    /// There is work.
+    Raised,
+    /// There will be no more work.
+    Stopped,
+    /// The time is over.
+    Elapsed,
+}
 
 /// A signal for one sleeping thread.
 #[derive(Debug, Default)]
@@ -46,6 +58,23 @@ impl Signal {
                 Err(_) => {}
             }
             sleeper = sleeper.sleep(&self.bell);
+        }
+    }
+
+    /// Sleeps until there is work, but no longer than this.
+    pub(crate) fn wait_for(&self, span: Duration) -> Wake {
+        let mut sleeper = self.sleeper.lock();
+        let mut is_over = span.is_zero();
+        loop {
+            match self.state.compare_exchange(RAISED, QUIET, Ordering::SeqCst, Ordering::SeqCst) {
+                Ok(_) => return Wake::Raised,
+                Err(STOPPED) => return Wake::Stopped,
+                Err(_) if is_over => return Wake::Elapsed,
+                Err(_) => {}
+            }
+            // A spurious wake-up only shortens the sleep.
+            sleeper = sleeper.sleep_for(&self.bell, span);
+            is_over = true;
         }
     }
 

@@ -289,11 +289,26 @@ pub(super) fn prepare<'c, D: Disk>(
     // exact length is known when all rows are locked.
     let bytes = bytes.min(core.log.record_bytes_max());
     txn.commit.record_bytes_max = bytes.max(txn.commit.plain_bytes);
-    match core.log.reserve(txn.commit.record_bytes_max) {
-        Err(Error::Full { .. }) if only_deletes(txn) => {
-            core.log.reserve_to_delete(txn.commit.record_bytes_max)
+    reserve(core, txn)
+}
+
+/// Reserves space in the log. At its cap this waits for a checkpoint to free a file, and moves it; if that
+/// finds the disk full, a transaction that only deletes may use the reserve.
+fn reserve<'c, D: Disk>(core: &'c Core<D>, txn: &Transaction) -> Result<Permit<'c, D>> {
+    let bytes = txn.commit.record_bytes_max;
+    loop {
+        let waited = match core.log.reserve(bytes) {
+            Err(long @ Error::LogLong { .. }) => core.wait_for_log(txn.alone.as_ref(), long),
+            Err(full @ Error::Full { .. }) => Err(full),
+            reserved => return reserved,
+        };
+        match waited {
+            Ok(()) => {}
+            Err(Error::Full { .. }) if only_deletes(txn) => {
+                return core.log.reserve_to_delete(bytes);
+            }
+            Err(error) => return Err(error),
         }
-        reserved => reserved,
     }
 }
 

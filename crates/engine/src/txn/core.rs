@@ -73,6 +73,10 @@ pub(crate) trait Relief: Send + Sync {
     /// Does a part of the work on the caller's thread, or waits for another thread that does it. Fails if no
     /// progress is possible, for instance on a full disk. Returns false if no checkpoint is running.
     fn relieve(&self) -> Result<bool>;
+
+    /// The same for a writer that needs space in the log: begins a checkpoint if none is running. `alone` is
+    /// the gate that this thread has closed. Returns false if the database makes no checkpoints by itself.
+    fn shorten_log(&self, alone: Option<&ClosedGate>) -> Result<bool>;
 }
 
 /// Log, buffer, commit gate, versions and garbage of a store.
@@ -281,6 +285,21 @@ impl<D: Disk> Core<D> {
                 return Err(Error::LogLong { bytes, bytes_max });
             }
         }
+    }
+
+    /// Returns when there may be space in a log that has reached its cap. Outside a section.
+    #[cold]
+    pub(super) fn wait_for_log(&self, alone: Option<&ClosedGate>, refusal: Error) -> Result<()> {
+        self.log.check()?;
+        let Some(relief) = self.relief.get() else {
+            return Err(refusal);
+        };
+        if !self.log.is_releasable() {
+            // Other writers hold the space and will use it or give it back.
+            yield_now();
+            return Ok(());
+        }
+        if relief.shorten_log(alone)? { Ok(()) } else { Err(refusal) }
     }
 
     /// Returns when there may be room for another pre-image. Outside a section.

@@ -9,22 +9,31 @@
 //! | `log/lock`, `log/making` | it is empty |
 //! | `log/segment-N.log` | it begins like a log segment, or with zeros |
 //!
+//! A log in a directory of its own has the same files there, and none in the database's directory.
+//!
 //! Invariants:
 //! 1. Nothing is removed from a directory with any other file, nor from one with a log whose data file
 //!    is missing: the log may be all that is left of a user's rows.
 //! 2. A directory that existed before is kept; one that was created here is removed with the database.
-//! 3. Claiming a private directory removes those next to it that ended processes have left.
+//! 3. From a log in a directory of its own nothing is removed unless all its segments carry the id of the
+//!    data file: it may be the log of another database.
+//! 4. Claiming a private directory removes those next to it that ended processes have left.
 
 use crate::file_lock::FileLock;
 use crate::path::{self, delete, failed};
 use std::fs::{self, File};
-use std::io::{self, Read};
+use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use syncline_contract::{Failure, FailureKind, TargetResult};
 
 const DATA_MAGIC: [u8; 8] = *b"SYNCDAT1";
 const LOG_MAGIC: [u8; 8] = *b"SYNCLOG1";
+
+/// Where roots lie in a data file, and the database's id in a root and in a log segment.
+const DATA_ROOTS_AT: [u64; 3] = [0, 8192, 16384];
+const DATA_ID_AT: u64 = 40;
+const LOG_ID_AT: u64 = 16;
 
 /// The directory of the log within that of the database.
 const LOG: &str = "log";
@@ -33,15 +42,25 @@ const LOG: &str = "log";
 #[derive(Debug)]
 pub(super) struct DatabaseDirectory {
     directory: PathBuf,
+    /// The log's directory, if it is elsewhere.
+    log: Option<PathBuf>,
     is_private: bool,
     claimed: AtomicBool,
     made: AtomicBool,
+    /// The log's directory elsewhere did not exist before.
+    log_made: AtomicBool,
 }
 
 impl DatabaseDirectory {
-    pub(super) fn new(directory: PathBuf, is_private: bool) -> DatabaseDirectory {
+    pub(super) fn new(
+        directory: PathBuf,
+        log: Option<PathBuf>,
+        is_private: bool,
+    ) -> DatabaseDirectory {
         DatabaseDirectory {
             directory,
+            log,
+            log_made: AtomicBool::new(false),
             is_private,
             claimed: AtomicBool::new(false),
             made: AtomicBool::new(false),
@@ -58,12 +77,21 @@ impl DatabaseDirectory {
         self.directory.parent().unwrap_or(Path::new("/")).to_owned()
     }
 
+    /// A directory on the log's disk that exists before and after the run.
+    pub(super) fn log_location(&self) -> PathBuf {
+        match &self.log {
+            None => self.parent(),
+            Some(log) if log.is_dir() && !self.log_made.load(Ordering::SeqCst) => log.clone(),
+            Some(log) => log.parent().unwrap_or(Path::new("/")).to_owned(),
+        }
+    }
+
     /// Refuses a directory that [`DatabaseDirectory::claim`] would refuse because of its files; changes
     /// nothing.
     pub(super) fn check(&self) -> TargetResult<()> {
         match fs::symlink_metadata(&self.directory) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-            _ => self.refuse_lone_log(&self.own_files()?),
+            _ => self.refuse_lost_log(&self.own_files()?),
         }
     }
 
@@ -77,18 +105,25 @@ impl DatabaseDirectory {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists && !self.is_private => {}
             Err(error) => return Err(failed("create", &self.directory, &error)),
         }
+        if self.log.as_ref().is_some_and(|log| !log.exists()) {
+            self.log_made.store(true, Ordering::SeqCst);
+        }
         let own_files = self.own_files()?;
-        refuse_in_use(&self.directory)?;
-        self.refuse_lone_log(&own_files)?;
+        refuse_in_use(&self.directory, &self.log_directory())?;
+        self.refuse_lost_log(&own_files)?;
         self.claimed.store(true, Ordering::SeqCst);
-        own_files.remove()
+        own_files.remove(self.log.is_none())
+    }
+
+    fn log_directory(&self) -> PathBuf {
+        self.log.clone().unwrap_or_else(|| self.directory.join(LOG))
     }
 
     /// Removes private databases that ended processes have left. One that is in use, or contains files
     /// other files, is kept.
     fn sweep(&self) {
         for path in path::abandoned_directories(&self.directory, "engine") {
-            let left = DatabaseDirectory::new(path, false);
+            let left = DatabaseDirectory::new(path, None, false);
             if left.claim().is_ok() {
                 left.made.store(true, Ordering::SeqCst);
                 // If it cannot be removed, the next run tries again.
@@ -111,6 +146,7 @@ impl DatabaseDirectory {
     pub(super) fn release(&self) {
         self.claimed.store(false, Ordering::SeqCst);
         self.made.store(false, Ordering::SeqCst);
+        self.log_made.store(false, Ordering::SeqCst);
     }
 
     /// Claims an existing store unchanged.
@@ -123,7 +159,8 @@ impl DatabaseDirectory {
         if !self.claimed.swap(false, Ordering::SeqCst) {
             return Ok(());
         }
-        self.own_files()?.remove()?;
+        let removes_log = self.log.is_none() || self.log_made.swap(false, Ordering::SeqCst);
+        self.own_files()?.remove(removes_log)?;
         if self.made.swap(false, Ordering::SeqCst) {
             let removed = fs::remove_dir(&self.directory);
             removed.map_err(|error| failed("remove", &self.directory, &error))?;
@@ -131,8 +168,9 @@ impl DatabaseDirectory {
         Ok(())
     }
 
-    /// Refuses a log with records if the data file is missing and no creation was interrupted.
-    fn refuse_lone_log(&self, own_files: &OwnFiles) -> TargetResult<()> {
+    /// Refuses a log with records if the data file is missing and no creation was interrupted, or if it is
+    /// elsewhere and belongs to another database.
+    fn refuse_lost_log(&self, own_files: &OwnFiles) -> TargetResult<()> {
         let is_there = |name: &str| own_files.files.contains(&self.directory.join(name));
         let begun = |path: &&PathBuf| begins_with(path, LOG_MAGIC).unwrap_or(true);
         let in_log = |path: &&PathBuf| path.parent() == own_files.log.as_deref();
@@ -146,14 +184,40 @@ impl DatabaseDirectory {
                 );
                 Err(Failure::new(FailureKind::Storage, what))
             }
+            _ if self.log.is_some() => self.refuse_other_log(own_files),
             _ => Ok(()),
         }
     }
 
+    /// Refuses segments with another id than the data file, or with any if its id cannot be read.
+    fn refuse_other_log(&self, own_files: &OwnFiles) -> TargetResult<()> {
+        let data = self.directory.join("data");
+        let unreadable = |error: &io::Error| failed("read", &data, error);
+        let database = database_id(&data).map_err(|error| unreadable(&error))?;
+        for path in &own_files.files {
+            let is_segment = path.parent() == own_files.log.as_deref()
+                && begins_with(path, LOG_MAGIC).unwrap_or(true);
+            let id = || bytes_at(path, LOG_ID_AT).ok();
+            if is_segment && id() != database {
+                let what = format!(
+                    "{} belongs to another database than {}; name the right log directory, or empty it \
+                     yourself",
+                    path.display(),
+                    data.display()
+                );
+                return Err(Failure::new(FailureKind::Storage, what));
+            }
+        }
+        Ok(())
+    }
+
     /// Our files; a failure if there are any others.
     fn own_files(&self) -> TargetResult<OwnFiles> {
-        let log = self.directory.join(LOG);
+        let log = self.log_directory();
         let mut own_files = OwnFiles { files: Vec::new(), log: None };
+        if self.log.is_some() && is_directory(&log) {
+            own_files.log = Some(log.clone());
+        }
         for path in paths_in(&self.directory)? {
             if path == log && is_directory(&path) {
                 own_files.log = Some(path);
@@ -179,11 +243,11 @@ struct OwnFiles {
 
 impl OwnFiles {
     /// Removes the log first, so that an interrupted removal never leaves a log without its data file.
-    fn remove(&self) -> TargetResult<()> {
+    fn remove(&self, with_log_directory: bool) -> TargetResult<()> {
         let (in_log, others): (Vec<_>, Vec<_>) =
             self.files.iter().partition(|path| path.parent() == self.log.as_deref());
         in_log.into_iter().try_for_each(|path| delete(path))?;
-        if let Some(log) = &self.log {
+        if let Some(log) = self.log.as_ref().filter(|_| with_log_directory) {
             fs::remove_dir(log).map_err(|error| failed("remove", log, &error))?;
         }
         others.into_iter().try_for_each(|path| delete(path))
@@ -242,6 +306,30 @@ fn is_own_log_file(name: &str, path: &Path) -> io::Result<bool> {
     Ok(begins_with(path, LOG_MAGIC)? || begins_with(path, [0; 8])?)
 }
 
+/// The database's id in a data file: that of its roots, of which one is written when the file is made.
+fn database_id(data: &Path) -> io::Result<Option<[u8; 16]>> {
+    for root in DATA_ROOTS_AT {
+        match bytes_at(data, root) {
+            Ok(magic) if magic[..8] == DATA_MAGIC => {
+                return bytes_at(data, root + DATA_ID_AT).map(Some);
+            }
+            Ok(_) => {}
+            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => {}
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(None)
+}
+
+fn bytes_at(path: &Path, at: u64) -> io::Result<[u8; 16]> {
+    let mut bytes = [0; 16];
+    let mut file = File::open(path)?;
+    file.seek(SeekFrom::Start(at))?;
+    file.read_exact(&mut bytes)?;
+    Ok(bytes)
+}
+
 fn is_directory(path: &Path) -> bool {
     fs::symlink_metadata(path).is_ok_and(|about| about.is_dir())
 }
@@ -262,8 +350,8 @@ fn begins_with(path: &Path, bytes: [u8; 8]) -> io::Result<bool> {
 }
 
 /// Refuses a database that is open, in this process or another.
-fn refuse_in_use(directory: &Path) -> TargetResult<()> {
-    for path in [directory.join("data"), directory.join(LOG).join("lock")] {
+fn refuse_in_use(directory: &Path, log: &Path) -> TargetResult<()> {
+    for path in [directory.join("data"), log.join("lock")] {
         match File::open(&path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
             Err(error) => return Err(failed("open", &path, &error)),
@@ -295,7 +383,8 @@ mod tests {
         fs::write(unmanaged.join("letter"), "theirs").unwrap();
         let lock = File::open(used.join("log/lock")).unwrap();
         lock.try_lock().unwrap();
-        let place = DatabaseDirectory::new(folder.path().join(".syncline-engine-private"), true);
+        let place =
+            DatabaseDirectory::new(folder.path().join(".syncline-engine-private"), None, true);
         place.claim().unwrap();
         assert!(!full.exists());
         assert!(used.join("data").exists() && unmanaged.join("data").exists());

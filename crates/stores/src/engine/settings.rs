@@ -1,7 +1,9 @@
 //! The options of an `engine:` URL.
 
 use crate::error::Error;
+use crate::path;
 use crate::url::Listing;
+use std::path::{Path, PathBuf};
 use syncline_contract::{ClientModel, Durability, Isolation, OptionArgs, options, words};
 use syncline_engine::{Options, log};
 
@@ -51,7 +53,11 @@ options! {
         mode: Mode = "resident",
             "all pages in memory and kept on disk, or the same with nothing kept";
         segment_kib: u64 as "a whole number from 64 to 1048576, a multiple of 4" = ["65536"] in 64..=1_048_576,
-            "size of a log file";
+            "size of a log file once the log is busy; its first files are smaller";
+        log: String as "a directory, whose parent must exist" = ["log in the database's directory"],
+            "where the log is, such as on a device of its own";
+        log_limit_mib: u64 = ["none"] in 1..=16_777_216,
+            "the most that all files of the log may take; writers wait for a checkpoint before they pass it";
         page_kib: u32 as "4, 8, 16 or 32" = 8,
             "size of a page; 4 also halves the longest key, which is 1 KiB";
         resident_mib: u64 = ["half of the memory that the process may use; 4096 if unknown"] in 1..=16_777_216,
@@ -81,6 +87,11 @@ impl Settings {
         }
         if ![4, 8, 16, 32].contains(&chosen.page_kib) {
             return Err(given.refuse("page_kib").into());
+        }
+        if is_transient && (chosen.log.is_some() || chosen.log_limit_mib.is_some()) {
+            return Err(not_honoured(
+                "log and log_limit_mib in transient mode, which stores no log",
+            ));
         }
         Ok(Settings {
             client: chosen.client,
@@ -139,20 +150,41 @@ fn options(chosen: &UrlOptions, durability: log::Durability) -> Result<Options, 
             .map_or(defaults.resident_bytes_max, |mib| mib << 20),
         checkpoint_log_bytes: records,
         checkpoint_segment_bytes: (4 * records).max(4 * segment_bytes),
-        log: log_options(durability, segment_bytes),
+        log_directory: chosen.log.as_deref().map(log_directory).transpose()?,
+        log: log_options(durability, segment_bytes, chosen.log_limit_mib)?,
         ..defaults
     })
 }
 
-fn log_options(durability: log::Durability, segment_bytes: u64) -> log::Options {
+/// The log's directory. It does not depend on where this process is.
+fn log_directory(given: &str) -> Result<PathBuf, Error> {
+    if given.is_empty() || given.contains('\0') {
+        return Err(not_honoured("a log that names no directory"));
+    }
+    path::absolute(Path::new(given))
+}
+
+fn log_options(
+    durability: log::Durability,
+    segment_bytes: u64,
+    limit_mib: Option<u64>,
+) -> Result<log::Options, Error> {
     let defaults = log::Options::default();
     let frame_unit = u64::from(defaults.frame_unit_bytes);
     let quarter = segment_bytes / 4 / frame_unit * frame_unit;
-    log::Options {
+    let options = log::Options {
         durability,
         segment_bytes,
         frame_bytes_max: quarter.min(defaults.frame_bytes_max.into()) as u32,
+        log_bytes_max: limit_mib.map(|mib| mib << 20),
         ..defaults
+    };
+    match options.check() {
+        Err(_) if limit_mib.is_some() => Err(not_honoured(
+            "a log_limit_mib that does not hold four files of segment_kib and 1 MiB; raise it, or lower \
+             segment_kib",
+        )),
+        _ => Ok(options),
     }
 }
 

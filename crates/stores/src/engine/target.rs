@@ -10,7 +10,7 @@ use crate::error::Error;
 use crate::path;
 use crate::url::Url;
 use parking_lot::{Mutex, MutexGuard};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use syncline_contract::{
     Capabilities, ClientModel, CommitPath, CommitPaths, Failure, FailureKind, Internal, Isolation,
@@ -59,13 +59,19 @@ pub(crate) fn open(url: &Url) -> Result<OpenedEngine, Error> {
         }
         return Ok(OpenedEngine::Transient(EngineTarget::new(settings, None)));
     }
-    let place = place(url)?;
+    let place = place(url, settings.options.log_directory.clone())?;
     Ok(OpenedEngine::OnDisk(EngineTarget::new(settings, Some(place))))
 }
 
-fn place(url: &Url) -> Result<DatabaseDirectory, Error> {
+fn place(url: &Url, log: Option<PathBuf>) -> Result<DatabaseDirectory, Error> {
+    if let Some(log) = &log {
+        let directory = log.parent().unwrap_or(Path::new("/")).to_owned();
+        if !directory.is_dir() {
+            return Err(Error::DirectoryAbsent { directory });
+        }
+    }
     let Some(path) = &url.path else {
-        return Ok(DatabaseDirectory::new(path::private("engine")?, true));
+        return Ok(DatabaseDirectory::new(path::private("engine")?, log, true));
     };
     if path.is_empty() || path.contains('\0') {
         return Err(Error::Malformed {
@@ -79,7 +85,7 @@ fn place(url: &Url) -> Result<DatabaseDirectory, Error> {
     if !directory.is_dir() {
         return Err(Error::DirectoryAbsent { directory });
     }
-    Ok(DatabaseDirectory::new(path, false))
+    Ok(DatabaseDirectory::new(path, log, false))
 }
 
 impl<D: EngineDisk> EngineTarget<D> {
@@ -157,7 +163,7 @@ impl<D: EngineDisk> Target for EngineTarget<D> {
 
     fn log_location(&self) -> LogLocation {
         match &self.place {
-            Some(place) => LogLocation::Directory(place.parent()),
+            Some(place) => LogLocation::Directory(place.log_location()),
             None => LogLocation::Nowhere("in transient mode nothing is stored".to_owned()),
         }
     }
@@ -303,7 +309,7 @@ fn of_files<D: EngineDisk>(database: &Database<D>) -> syncline_engine::Result<Re
     let mut settings = vec![
         setting("mode", "resident".to_owned(), "the open database"),
         of_header("database", in_force.database.to_string()),
-        of_header("segment_bytes", in_force.segment_bytes.to_string()),
+        of_log("segment_bytes", database.options().log.segment_bytes.to_string()),
         of_header("frame_unit_bytes", in_force.frame_unit_bytes.to_string()),
         of_log("direct", in_force.direct.to_string()),
         of_log("sync_method", in_force.sync_method.to_owned()),

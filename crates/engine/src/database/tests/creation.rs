@@ -7,7 +7,7 @@ use crate::log::Threads;
 use crate::options::Options;
 use std::path::{Path, PathBuf};
 use syncline_vfs::simulated::{Crash, Metadata};
-use syncline_vfs::{Disk, SimulatedDisk};
+use syncline_vfs::{CountingDisk, Disk, SimulatedDisk};
 
 fn options(log_directory: Option<&str>) -> Options {
     Options { log_directory: log_directory.map(PathBuf::from), ..Options::tiny() }
@@ -63,6 +63,19 @@ fn a_creation_interrupted_anywhere_can_be_repeated() {
             }
         }
     }
+}
+
+/// A sync takes a tenth of a millisecond on a fast device and ten on a slow one; zeros count too.
+#[test]
+fn a_creation_takes_seven_syncs_and_fills_half_a_mebibyte() {
+    let disk = CountingDisk::new(SimulatedDisk::new(1, Metadata::Strict));
+    let before = disk.counts();
+    let engine = create(&disk, Path::new("db"), Options::default(), Threads::None).unwrap();
+    let counts = disk.counts().since(&before);
+    assert_eq!(counts.syncs() + counts.directory_syncs, 7, "{counts:?}");
+    let filled = counts.preallocated_bytes;
+    assert!((256 << 10..=600 << 10).contains(&filled), "{counts:?}");
+    drop(engine);
 }
 
 #[test]

@@ -22,11 +22,16 @@ type Tx<'s> = Transaction<'s, SimulatedDisk>;
 fn options() -> Options {
     let mut options = Options::tiny();
     options.log.segment_bytes = 64 << 10;
+    options.log.segment_bytes_min = 64 << 10;
     options
 }
 
 fn database(disk: &SimulatedDisk) -> Arc<TestEngine> {
-    let engine = create(disk, Path::new("db"), options(), Threads::None).unwrap();
+    database_with(disk, options())
+}
+
+fn database_with(disk: &SimulatedDisk, options: Options) -> Arc<TestEngine> {
+    let engine = create(disk, Path::new("db"), options, Threads::None).unwrap();
     let schema =
         Schema::table("rows").column("id", Kind::Int).column("bytes", Kind::Bytes).key(["id"]);
     engine.create_table(schema.build().unwrap()).unwrap();
@@ -131,6 +136,28 @@ fn deletes_and_a_checkpoint_make_room_on_a_full_disk() {
     again.disarm();
     let engine = open(&again, Path::new("db"), options(), Threads::None).unwrap();
     assert_eq!(rows(&engine).len(), 20);
+    assert_eq!(engine.verify().unwrap(), Vec::<String>::new());
+}
+
+/// Half of a small segment is a small reserve, but it is there.
+#[test]
+fn small_log_files_have_a_reserve_for_deletes_too() {
+    let disk = SimulatedDisk::new(1, Metadata::Strict);
+    let mut options = options();
+    options.log.segment_bytes_min = 16 << 10;
+    let engine = database_with(&disk, options);
+    for _ in 0..4 {
+        put(&engine, 0..20, 1).unwrap();
+    }
+    fill_disk(&disk);
+    let end = put_until_full(&engine, 20);
+    for from in (0..end).step_by(10) {
+        delete(&engine, from..end.min(from + 10))
+            .unwrap_or_else(|error| panic!("from {from} of {end}: {error}"));
+    }
+    assert_eq!(rows(&engine).len(), 0);
+    checkpoint(&engine).unwrap();
+    put(&engine, 0..20, 1).unwrap();
     assert_eq!(engine.verify().unwrap(), Vec::<String>::new());
 }
 

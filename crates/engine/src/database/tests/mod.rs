@@ -8,11 +8,12 @@
 //! | `definition_faults.rs` | a definition on a disk that fails or is full at any I/O |
 //! | `handles.rs` | handles of two databases |
 //! | `full_disk.rs`, `limits.rs` | work on a full disk; the limit on the log's length |
+//! | `log_cap.rs` | the cap on the log's files |
 //! | `long_values.rs` | values of full-sized extents |
+//! | `maintenance_thread.rs` | memory that is prepared for a growing store |
 //! | `memory.rs`, `ghosts.rs` | memory and ghosts of deleted rows are released |
 //! | `panics.rs` | calls after a panic in the engine |
 //! | `released_formats.rs` | stores that earlier formats left |
-//! | `preallocator.rs` | memory that is prepared for a growing store |
 
 mod concurrent_definitions;
 mod creation;
@@ -23,9 +24,10 @@ mod full_disk;
 mod ghosts;
 mod handles;
 mod limits;
+mod log_cap;
 mod long_values;
+#[cfg(target_os = "linux")]
+mod maintenance_thread;
 mod memory;
 mod panics;
-#[cfg(target_os = "linux")]
-mod preallocator;
 mod released_formats;

@@ -3,8 +3,8 @@
 //!
 //! The panics come from a disk that panics once, at an I/O of a named thread under a given path.
 
+use crate::database::maintenance_thread::MaintenanceThread;
 use crate::database::open::transient;
-use crate::database::preallocator::Preallocator;
 use crate::options::Options;
 use crate::{Database, Error, Kind, Result, Schema, Value};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -193,7 +193,7 @@ fn the_next_call_reports_a_panic_of_the_checkpoint_thread() {
     on_thread("caller", || {
         let disk = PanickingDisk::new();
         let database = made(&disk, true);
-        disk.arm("checkpoints", "data");
+        disk.arm("maintenance", "data");
         let failure = first_failure(&database);
         assert!(!matches!(failure, Error::Conflict(_)), "{failure}");
         assert_reports(database, "panicked: a bug in the disk");
@@ -227,25 +227,25 @@ fn the_next_call_reports_a_panic_during_log_file_preparation() {
     on_thread("caller", || {
         let disk = PanickingDisk::new();
         let database = made(&disk, false);
-        disk.arm("log files", "log");
+        disk.arm("maintenance", "log");
         first_failure(&database);
         assert_reports(database, "the preparation of a log file panicked: a bug in the disk");
     });
 }
 
 #[test]
-fn the_next_call_reports_a_panic_of_the_preallocator() {
+fn the_next_call_reports_a_panic_of_the_preallocation() {
     on_thread("caller", || {
         let engine = transient(Options::default()).expect("a database");
-        let preallocator = Preallocator::start_with(&engine, |_| panic!("no block today"));
-        let preallocator = preallocator.expect("a thread");
+        let thread = MaintenanceThread::start_with(&engine, |_| panic!("no block today"));
+        let thread = thread.expect("a thread");
         engine.core.buffer.low().raise();
         while engine.core.log.check().is_ok() {
             std::thread::yield_now();
         }
         let failure = engine.core.log.check().expect_err("it has failed");
         assert!(failure.to_string().contains("no block today"), "{failure}");
-        drop(preallocator);
+        drop(thread);
     });
 }
 

@@ -6,15 +6,21 @@ use crate::ids::{Csn, DatabaseId};
 use crate::log::Threads;
 use crate::log::handle::Log;
 use crate::log::io_request::{IoCompletion, IoRequest};
-use crate::log::open;
+use crate::log::open::{self, Guard};
 use crate::log::options::{Durability, Options};
 use crate::log::ring::NO_WORKER;
 use fastrand::Rng;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use syncline_vfs::simulated::{Crash, Metadata};
-use syncline_vfs::{Disk, SimulatedDisk, SimulatedFile};
+use syncline_vfs::{Disk, File, OpenOptions, SimulatedDisk, SimulatedFile};
 
 pub(super) const DIRECTORY: &str = "log";
+
+/// The sizes of files, from one opening to the next; the first file has 16 KiB.
+const FILE_BYTES: [u64; 3] = [16 << 10, 32 << 10, 48 << 10];
+
+/// The sizes of the largest files of logs with a cap, which is the least that they allow.
+const CAPPED_FILE_BYTES: [u64; 2] = [16 << 10, 32 << 10];
 
 const DATABASE: DatabaseId = DatabaseId([0x5e; 16]);
 const OTHER_DATABASE: DatabaseId = DatabaseId([0x77; 16]);
@@ -26,6 +32,10 @@ pub(super) struct Harness {
     pub(super) options: Options,
     pub(super) oracle: Oracle,
     pub(super) random: Rng,
+    /// Draws the sizes of files; none for files of one size.
+    sizes: Option<Rng>,
+    /// Bytes of all files when the log was opened.
+    opened_bytes: u64,
     /// True once a log was made and must exist.
     pub(super) is_made: bool,
 }
@@ -41,22 +51,35 @@ impl Harness {
     pub(super) fn new(seed: u64) -> Harness {
         let mut random = Rng::with_seed(seed);
         let metadata = [Metadata::Strict, Metadata::OrderedJournal][random.usize(0..2)];
+        let mut options = options(&mut random);
+        // At durability none every recovery copies a whole segment, for which no cap leaves space.
+        if seed % 4 == 3 && options.durability != Durability::None {
+            let bytes = CAPPED_FILE_BYTES[(seed / 4 % 2) as usize];
+            options.segment_bytes = bytes;
+            options.log_bytes_max = Some(4 * bytes + 4 * options.segment_bytes_min);
+        }
         Harness {
             disk: SimulatedDisk::new(seed, metadata),
-            options: options(&mut random),
+            options,
             oracle: Oracle::default(),
             random,
+            sizes: (seed % 4 == 1).then(|| Rng::with_seed(!seed)),
+            opened_bytes: 0,
             is_made: false,
         }
     }
 
     /// The log of this harness's disk; made if it does not exist yet.
     pub(super) fn open(&mut self) -> Result<Log<SimulatedDisk>> {
+        if let Some(sizes) = &mut self.sizes {
+            self.options.segment_bytes = FILE_BYTES[sizes.usize(0..FILE_BYTES.len())];
+        }
         if self.is_made {
             let (log, _) = recover(&self.disk, &self.options, &self.oracle)?;
             return Ok(log);
         }
-        let opened = open::create(&self.disk, directory(), DATABASE, self.options.clone());
+        let opened =
+            open::create(&self.disk, directory(), DATABASE, self.options.clone(), Guard::Own);
         if matches!(opened, Err(Error::Exists { .. })) {
             // The interrupted making had got far enough.
             self.is_made = true;
@@ -69,6 +92,7 @@ impl Harness {
 
     /// Runs the log for some steps, or until it fails; returns the requests still in flight.
     pub(super) fn run_steps(&mut self, log: &Log<SimulatedDisk>, steps: u32) -> InFlightRequests {
+        self.opened_bytes = file_bytes(&self.disk);
         let mut begun: Vec<IoRequest<SimulatedFile>> = Vec::new();
         let mut done: Vec<IoCompletion<SimulatedFile>> = Vec::new();
         let shared = log.shared();
@@ -76,6 +100,7 @@ impl Harness {
             if shared.durable_lsn.failure().is_some() {
                 break;
             }
+            self.check_cap();
             match self.random.u8(0..20) {
                 0..7 => self.commit(log),
                 7..11 => begun.extend(shared.begin()),
@@ -119,6 +144,23 @@ impl Harness {
         self.acknowledge(log);
     }
 
+    /// While the log runs, its files do not grow into the part of the cap that only recovery may use.
+    fn check_cap(&self) {
+        let for_recovery = self.options.segment_bytes + 4 * self.options.segment_bytes_min;
+        if let Some(bytes_max) = self.options.log_bytes_max {
+            let (bytes, most) = (file_bytes(&self.disk), bytes_max - for_recovery);
+            assert!(bytes <= most.max(self.opened_bytes), "{bytes} bytes, the most is {most}");
+        }
+    }
+
+    /// After a recovery all files together are below the cap.
+    pub(super) fn check_cap_on(&self, disk: &SimulatedDisk) {
+        if let Some(bytes_max) = self.options.log_bytes_max {
+            let bytes = file_bytes(disk);
+            assert!(bytes <= bytes_max, "{bytes} bytes, the cap is {bytes_max}");
+        }
+    }
+
     fn acknowledge(&mut self, log: &Log<SimulatedDisk>) {
         if self.options.durability != Durability::None {
             self.oracle.promise(log.durable_lsn().0);
@@ -153,7 +195,8 @@ impl Harness {
     fn housekeep(&mut self, log: &Log<SimulatedDisk>) {
         // A full disk is not a failure: preparing is tried again later.
         if let Err(error) = log.shared().prepare_segment(false) {
-            assert!(matches!(error, Error::Full { .. } | Error::Disk(_)), "{error}");
+            let is_expected = matches!(error, Error::Full { .. } | Error::Disk(_));
+            assert!(is_expected, "{error}");
         }
         let stable = log.durable_lsn().0.min(self.oracle.promised);
         if self.random.u8(0..3) == 0 && stable > self.oracle.released {
@@ -187,6 +230,15 @@ pub(super) fn refuses_other_database(disk: &SimulatedDisk, options: &Options) ->
     let opened =
         open::open(&copy, directory(), Some(OTHER_DATABASE), Csn::ZERO, options, &mut |_, _| {});
     matches!(opened, Err(Error::WrongDatabase { .. }))
+}
+
+/// Bytes of all files of the log.
+fn file_bytes(disk: &SimulatedDisk) -> u64 {
+    let length = |name: &PathBuf| {
+        let file = disk.open(&directory().join(name), OpenOptions::READ);
+        file.and_then(|file| file.len()).unwrap_or(0)
+    };
+    disk.list(directory()).unwrap_or_default().iter().map(length).sum()
 }
 
 pub(super) fn directory() -> &'static Path {

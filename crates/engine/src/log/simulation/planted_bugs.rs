@@ -20,4 +20,20 @@ finds! {
     damage_taken_for_the_end_is_found: TruncateDamage within 100,
     a_hole_in_the_segments_is_found: HoleInSegments within 100,
     a_piece_that_counts_as_a_record_is_found: FragmentCommits within 200,
+    growth_that_is_not_synced_is_found: UnsyncedGrowth within 400,
+}
+
+// Files of different sizes.
+finds! {
+    |seed| search(4 * seed + 1, &mut Tally::default());
+    a_free_file_that_is_emptied_to_lengthen_it_is_found: RefillFreeFile within 100,
+    interrupted_growth_that_stays_is_found: KeepInterruptedGrowth within 300,
+    a_tail_in_a_file_that_is_too_small_is_found: TailIntoSmallFile within 500,
+}
+
+// A cap on all files.
+finds! {
+    |seed| search(4 * seed + 3, &mut Tally::default());
+    a_cap_without_room_for_recovery_is_found: NoRoomForRecovery within 200,
+    growth_past_the_cap_is_found: GrowPastCap within 200,
 }

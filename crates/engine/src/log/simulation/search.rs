@@ -154,6 +154,7 @@ fn check_image(
     let found = recover(disk, &harness.options, &harness.oracle);
     let (_, recovered) = found.map_err(|error| format!("{error}; files {}", names(disk)))?;
     tally.fruitful += u64::from(!recovered.is_empty());
+    harness.check_cap_on(disk);
     harness.oracle.check(&recovered)?;
     Ok(recovered)
 }

@@ -81,7 +81,9 @@ fn one_client_pays_one_sync_a_commit_and_none_at_durability_none() {
         (Durability::Full, false, 100),
         (Durability::None, true, 0),
     ] {
-        let options = Options { durability, direct, segment_bytes: 4 << 20, ..small() };
+        let bytes = 4 << 20;
+        let small = Options { segment_bytes: bytes, segment_bytes_min: bytes, ..small() };
+        let options = Options { durability, direct, ..small };
         let disk = CountingDisk::new(RealDisk);
         let directory = folder.path().join(format!("{}-{direct}", durability.word()));
         let log = Log::create(&disk, &directory, DatabaseId::random(), options).unwrap();

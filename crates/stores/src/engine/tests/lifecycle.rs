@@ -265,6 +265,58 @@ fn unmanaged_files_are_refused_and_left_unchanged() {
 }
 
 #[test]
+fn a_log_elsewhere_is_used_reopened_and_removed_and_another_databases_log_is_kept() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    let with_log = |name: &str, log: &str| {
+        engine(&at(name), &format!("log={}&log_limit_mib=257", at(log).display()))
+    };
+    let names = |name: &str| -> Vec<String> {
+        let names = std::fs::read_dir(at(name)).unwrap();
+        names.map(|name| name.unwrap().file_name().into_string().unwrap()).collect()
+    };
+    let first = with_log("first", "first-log");
+    block_on(&(), first.create(&plan())).unwrap();
+    assert_eq!(first.log_location(), LogLocation::Directory(folder.path().to_owned()));
+    assert!(names("first-log").iter().any(|name| name == "segment-0.log"));
+    assert_eq!(names("first"), ["data"]);
+    block_on(&(), first.keep()).unwrap();
+    let again = with_log("first", "first-log");
+    assert!(block_on(&(), again.reopen(&plan())).unwrap());
+    block_on(&(), again.keep()).unwrap();
+
+    std::fs::create_dir(at("second-log")).unwrap();
+    let second = with_log("second", "second-log");
+    assert_eq!(second.log_location(), LogLocation::Directory(at("second-log")));
+    block_on(&(), second.create(&plan())).unwrap();
+    block_on(&(), second.keep()).unwrap();
+    let other = with_log("second", "first-log");
+    let refusal = block_on(&(), other.reopen(&plan())).unwrap_err();
+    assert!(refusal.what.contains("database"), "{refusal}");
+    let refusal = block_on(&(), other.create(&plan())).unwrap_err();
+    assert!(refusal.what.contains("belongs to another database"), "{refusal}");
+    assert!(names("first-log").iter().any(|name| name == "segment-0.log"));
+
+    for (target, database, log) in [
+        (with_log("first", "first-log"), "first", "first-log"),
+        (with_log("second", "second-log"), "second", "second-log"),
+    ] {
+        block_on(&(), target.create(&plan())).unwrap();
+        block_on(&(), target.remove()).unwrap();
+        assert!(!at(log).exists() || names(log).is_empty());
+        assert!(!at(database).join("data").exists());
+    }
+    for (url, why) in [
+        ("engine:x?log=/nowhere/at/all", "/nowhere/at"),
+        ("engine:x?log_limit_mib=256", "four files of segment_kib"),
+        ("engine?mode=transient&log=y", "stores no log"),
+    ] {
+        let message = open(&Url::parse(url).unwrap()).unwrap_err().to_string();
+        assert!(message.contains(why), "{url}: {message}");
+    }
+}
+
+#[test]
 fn it_reports_settings_in_force_and_refuses_invalid_ones() {
     let folder = tempfile::tempdir().unwrap();
     for durability in ["none", "data", "full"] {

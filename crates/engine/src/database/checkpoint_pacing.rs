@@ -1,25 +1,23 @@
-//! The checkpoint thread begins checkpoints when the log has grown, and paces them.
+//! Begins checkpoints when the log has grown, and paces them, on the maintenance thread.
 //!
-//! It wakes twenty times a second. A checkpoint is due when enough records or segments were written since the
-//! last one began. It is near when three quarters of that are written: from then on the data file grows to
-//! the size that a checkpoint of the pages changed so far would need, so that capturing pages can start right
-//! after the snapshot.
+//! The thread wakes twenty times a second. A checkpoint is due when enough records or segments were written
+//! since the last one began. It is near when three quarters of that are written: from then on the data file
+//! grows to the size that a checkpoint of the pages changed so far would need, so that capturing pages can
+//! start right after the snapshot. A file that is smaller than an extent grows so at every tick.
 //!
 //! A checkpoint's writes are spread over half of the time between the last two beginnings, and the growth of
 //! the file before it over an eighth of the time since the last one began. Both go at half that pace while
 //! log writes take more than twice as long as before, because each log sync also waits for what the
 //! checkpoint has put into the device's cache. There is no pause while the pool of pre-images is large, since
 //! it takes memory and writers wait when it is full. There is none either once the segments written since the
-//! checkpoint began reach `checkpoint_segment_bytes` again; then commits wait, too.
+//! checkpoint began reach `checkpoint_segment_bytes` again; then commits wait, too. In a log with a cap a
+//! quarter of the cap counts, if that is less.
 
-use crate::database::checkpoints::Step;
+use crate::database::checkpoints::{Checkpoints, Step};
 use crate::database::engine::Engine;
-use crate::error::{Error, Result};
-use crate::panics::guarded;
-use crate::sync::rank::{CHECKPOINT_THREAD, Held};
-use parking_lot::{Condvar, Mutex};
+use crate::database::maintenance_thread::Maintenance;
+use crate::error::Error;
 use std::sync::Arc;
-use std::thread::JoinHandle;
 use std::time::Duration;
 use syncline_instrument::{Nanos, clock};
 use syncline_vfs::Disk;
@@ -28,6 +26,10 @@ const TICK: Duration = Duration::from_millis(50);
 
 /// A checkpoint is near when this many quarters of the amount that makes it due are written.
 const NEAR: u64 = 3;
+
+/// A checkpoint is due when a capped log has written this part of the cap. Commits wait when it has written
+/// as much again; the rest of the cap holds the reserve for recovery and the prepared file.
+const PARTS_IN_CAP: u64 = 4;
 
 /// Ticks between two collections of old rows: once a second.
 const TICKS_PER_SWEEP: u32 = 20;
@@ -38,19 +40,6 @@ const TICKS_AFTER_FULL: u32 = 20;
 /// The longest pause between two steps, whatever the pace says.
 const PAUSE_MAX_NS: Nanos = 100_000_000;
 
-/// Dropping it ends the thread and waits for it.
-#[derive(Debug)]
-pub(crate) struct CheckpointThread {
-    stop_signal: Arc<StopSignal>,
-    thread: Option<JoinHandle<()>>,
-}
-
-#[derive(Debug, Default)]
-struct StopSignal {
-    ends: Mutex<bool>,
-    bell: Condvar,
-}
-
 /// What the log had written at some moment since opening.
 #[derive(Clone, Copy, Debug, Default)]
 struct LogGrowth {
@@ -60,9 +49,10 @@ struct LogGrowth {
     write_ns: u64,
 }
 
-struct Rounds<D: Disk> {
+/// The state of the pacing.
+pub(super) struct CheckpointPacing<'m, D: Disk> {
+    maintenance: &'m Maintenance<D>,
     engine: Arc<Engine<D>>,
-    stop_signal: Arc<StopSignal>,
     /// When the last checkpoint began.
     at_last: LogGrowth,
     last_began: Nanos,
@@ -70,58 +60,29 @@ struct Rounds<D: Disk> {
     /// Nanoseconds that a log write took while no checkpoint ran.
     base_write_ns: u64,
     before: LogGrowth,
+    /// Log writes at the last tick.
+    at_last_tick: u64,
     /// Ticks until the next checkpoint may begin, after the disk was full.
     ticks_until_next: u32,
 }
 
-impl CheckpointThread {
-    pub(crate) fn start<D: Disk>(engine: &Arc<Engine<D>>) -> Result<CheckpointThread> {
-        let stop_signal = Arc::new(StopSignal::default());
-        let mut rounds = Rounds {
-            engine: Arc::clone(engine),
-            stop_signal: Arc::clone(&stop_signal),
+impl<'m, D: Disk> CheckpointPacing<'m, D> {
+    pub(super) fn new(maintenance: &'m Maintenance<D>) -> CheckpointPacing<'m, D> {
+        CheckpointPacing {
+            maintenance,
+            engine: Arc::clone(&maintenance.engine),
             at_last: LogGrowth::default(),
             last_began: clock::now(),
             interval_ns: 0,
             base_write_ns: u64::MAX,
             before: LogGrowth::default(),
+            at_last_tick: 0,
             ticks_until_next: 0,
-        };
-        let thread = std::thread::Builder::new()
-            .name("checkpoints".to_owned())
-            .spawn(move || {
-                let core = Arc::clone(&rounds.engine.core);
-                guarded(
-                    "checkpoints",
-                    move || rounds.run(),
-                    |because| {
-                        core.log.fail(because);
-                        // The threads that wait for the checkpoint get the error instead.
-                        core.set_pressed(false);
-                    },
-                );
-            })
-            .map_err(|source| Error::Thread { source })?;
-        Ok(CheckpointThread { stop_signal, thread: Some(thread) })
-    }
-}
-
-impl Drop for CheckpointThread {
-    fn drop(&mut self) {
-        {
-            let _held = Held::<CHECKPOINT_THREAD>::awaited();
-            *self.stop_signal.ends.lock() = true;
-        }
-        self.stop_signal.bell.notify_all();
-        if let Some(thread) = self.thread.take() {
-            // The thread's panics were caught and have failed the log.
-            let _ended = thread.join();
         }
     }
-}
 
-impl<D: Disk> Rounds<D> {
-    fn run(&mut self) {
+    /// Runs checkpoints until the thread must end.
+    pub(super) fn run(&mut self) {
         let mut ticks = 0_u32;
         while !self.pause(TICK) {
             let grown = self.grown();
@@ -137,20 +98,14 @@ impl<D: Disk> Rounds<D> {
             }
             if self.has_written(4, grown) {
                 self.checkpoint(grown);
-            } else if self.has_written(NEAR, grown) {
+            } else if self.has_written(NEAR, grown) || self.is_file_small(grown) {
                 self.make_room();
             }
         }
     }
 
-    /// Sleeps. Returns true if the thread must end.
     fn pause(&self, span: Duration) -> bool {
-        let _held = Held::<CHECKPOINT_THREAD>::awaited();
-        let mut ends = self.stop_signal.ends.lock();
-        if !*ends {
-            self.stop_signal.bell.wait_for(&mut ends, span);
-        }
-        *ends
+        self.maintenance.pause(span)
     }
 
     fn grown(&self) -> LogGrowth {
@@ -184,13 +139,29 @@ impl<D: Disk> Rounds<D> {
         let records = grown.record_bytes - self.at_last.record_bytes;
         let segments = grown.segment_bytes - self.at_last.segment_bytes;
         reaches(records, quarters, options.checkpoint_log_bytes)
-            || reaches(segments, quarters, options.checkpoint_segment_bytes)
+            || reaches(segments, quarters, self.segment_bytes_due())
+    }
+
+    /// True if the data file is so small that what was written since the last tick may not fit into it: with
+    /// room for it, deletes and a checkpoint work even if the disk is full from now on.
+    fn is_file_small(&mut self, grown: LogGrowth) -> bool {
+        let is_changed = self.at_last_tick != grown.writes;
+        self.at_last_tick = grown.writes;
+        let file_bytes = self.engine.checkpoints.as_ref().and_then(Checkpoints::file_bytes);
+        is_changed && file_bytes.is_some_and(|bytes| bytes < self.engine.options.extent_bytes)
     }
 
     /// True if commits must wait for the checkpoint that is running.
     fn is_past_deadline(&self, grown: LogGrowth) -> bool {
         let segments = grown.segment_bytes - self.at_last.segment_bytes;
-        segments >= self.engine.options.checkpoint_segment_bytes
+        segments >= self.segment_bytes_due()
+    }
+
+    /// Bytes of log writes that make a checkpoint due: well before a capped log is full.
+    fn segment_bytes_due(&self) -> u64 {
+        let options = &self.engine.options;
+        let part = options.log.log_bytes_max.map_or(u64::MAX, |bytes_max| bytes_max / PARTS_IN_CAP);
+        options.checkpoint_segment_bytes.min(part)
     }
 
     /// Lets the data file grow while a checkpoint is near.

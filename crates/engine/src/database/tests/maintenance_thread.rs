@@ -1,7 +1,7 @@
-//! The preallocator prepares the memory that a growing store needs next.
+//! The maintenance thread prepares the memory that a growing store needs next.
 
+use crate::database::maintenance_thread::MaintenanceThread;
 use crate::database::open::transient;
-use crate::database::preallocator::Preallocator;
 use crate::options::Options;
 use crate::table::TypedSession;
 use crate::txn::Begin;
@@ -29,11 +29,11 @@ fn the_thread_replaces_used_blocks() {
     }
     let buffer = &engine.core.buffer;
     assert!(buffer.runs_low() && buffer.low().is_raised());
-    let preallocator = Preallocator::start(&engine).unwrap();
+    let thread = MaintenanceThread::start(&engine).unwrap();
     let since = clock::now();
     while buffer.runs_low() {
-        assert!(clock::now() - since < 60 * clock::SECOND, "the preallocator adds no block");
+        assert!(clock::now() - since < 60 * clock::SECOND, "the thread adds no block");
         yield_now();
     }
-    drop(preallocator);
+    drop(thread);
 }
