@@ -8,9 +8,10 @@
 use crate::device;
 use crate::disk_counters::{CounterDelta, DiskCounterReader};
 use crate::fio;
+use crate::fitness::{FitnessInput, ShapeWindows, verdicts_for};
 use crate::measure::{
-    CellJob, Files, READ_BYTES, Sizes, TRANSFER_BYTES, is_copy_on_write, measure_cell,
-    plain_writes, random_reads, sequential_read, sequential_write,
+    CellJob, Files, READ_BYTES, ShapeError, Sizes, TRANSFER_BYTES, is_copy_on_write, measure_cell,
+    plain_writes, random_reads, sequential_read, sequential_write, shape_window,
 };
 use crate::notes::notes;
 use crate::plan::{LINE_BYTES, OVERWRITE_BYTES, impossible};
@@ -18,7 +19,7 @@ use crate::sync_line::{best_outstanding, fastest};
 use crate::verdict::{VerdictInput, verdicts};
 use crate::{
     CellOutcome, DeviceFacts, Direction, Error, FileState, MethodChoice, Placement, Plan,
-    ProbeResult, Result, Span, Step, SyncCell, SyncLine, SyncStep,
+    ProbeResult, Result, Shape, Span, Step, SyncCell, SyncLine, SyncStep,
 };
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -46,6 +47,7 @@ pub(crate) struct DirectoryProbe<'a> {
     plain_write: Option<PlainWrite>,
     reads: Vec<ReadCell>,
     sequential: Vec<SequentialCell>,
+    shapes: ShapeWindows,
     notes: Vec<String>,
     incomplete: Option<String>,
 }
@@ -89,6 +91,7 @@ impl<'a> DirectoryProbe<'a> {
             plain_write: None,
             reads: Vec::new(),
             sequential: Vec::new(),
+            shapes: ShapeWindows::default(),
             incomplete: None,
         };
         probe.prepare();
@@ -162,6 +165,13 @@ impl<'a> DirectoryProbe<'a> {
             rpm_by_hand: self.plan.rpm,
         };
         let verdicts = verdicts(&self.directory, &evidence);
+        let context = FitnessInput {
+            device: &self.device,
+            honesty: verdicts.first(),
+            idle: &self.watch.summary(),
+            incomplete: self.incomplete.as_deref(),
+        };
+        let fitness = verdicts_for(&self.plan.products, &self.shapes, &context);
         ProbeResult {
             verdicts,
             quick: self.plan.label() == "burst",
@@ -176,6 +186,7 @@ impl<'a> DirectoryProbe<'a> {
             plain_write: self.plain_write,
             reads: self.reads,
             sequential: self.sequential,
+            fitness,
             notes: self.notes,
             incomplete: self.incomplete,
         }
@@ -239,6 +250,11 @@ impl<'a> DirectoryProbe<'a> {
         }
         match step {
             Step::Idle { span_ns } => Ok(self.idle(*span_ns)),
+            Step::Pause { span_ns } => {
+                self.wait(*span_ns);
+                Ok(StepOutcome::Done)
+            }
+            Step::Shape { shape, span_ns } => self.shape(shape, *span_ns),
             Step::Sync(step) => self.sync(step),
             Step::Line1 { method, span_ns } => self.line_1(*method, *span_ns),
             Step::LineMax { method, outstanding, span_ns } => {
@@ -260,6 +276,16 @@ impl<'a> DirectoryProbe<'a> {
     fn idle(&mut self, span_ns: Nanos) -> StepOutcome {
         let before = self.watch.read();
         let begin_ns = clock::now();
+        self.wait(span_ns);
+        let mut delta = CounterDelta::default();
+        delta.add(before, self.watch.read(), clock::now() - begin_ns);
+        self.watch.set_idle(delta);
+        StepOutcome::Done
+    }
+
+    /// Sleeps for that time, or until the probe is stopped.
+    fn wait(&self, span_ns: Nanos) {
+        let begin_ns = clock::now();
         while !self.stop.load(Ordering::Relaxed) {
             let rest_ns = span_ns.saturating_sub(clock::now() - begin_ns);
             if rest_ns == 0 {
@@ -267,10 +293,20 @@ impl<'a> DirectoryProbe<'a> {
             }
             std::thread::sleep(Duration::from_nanos(rest_ns.min(SECOND / 10)));
         }
-        let mut delta = CounterDelta::default();
-        delta.add(before, self.watch.read(), clock::now() - begin_ns);
-        self.watch.set_idle(delta);
-        StepOutcome::Done
+    }
+
+    fn shape(&mut self, shape: &'static Shape, span_ns: Nanos) -> Result<StepOutcome> {
+        let Some(files) = &mut self.files else {
+            return Ok(no_files());
+        };
+        let start_ns = clock::wall().saturating_sub(self.started_wall_ns);
+        match shape_window(files, shape, span_ns, self.stop) {
+            Ok(Some(figures)) => self.shapes.push(shape, start_ns, figures),
+            Ok(None) => self.shapes.not_measured(shape, "stopped before its time"),
+            Err(ShapeError::NotPossible(reason)) => self.shapes.not_measured(shape, &reason),
+            Err(ShapeError::Failed(error)) => return Err(error),
+        }
+        Ok(StepOutcome::Done)
     }
 
     fn sync(&mut self, step: &SyncStep) -> Result<StepOutcome> {
@@ -459,7 +495,8 @@ impl<'a> DirectoryProbe<'a> {
             Step::PlainWrite { .. } => {
                 self.notes.push(format!("Writes without a sync were not measured: {reason}."));
             }
-            Step::Idle { .. } => {}
+            Step::Shape { shape, .. } => self.shapes.not_measured(shape, &reason),
+            Step::Idle { .. } | Step::Pause { .. } => {}
         }
     }
 

@@ -12,6 +12,7 @@
 //! |---|---|
 //! | `plan`, `plan_tests`, `estimate` | the steps of a probe, and their cost in time, bytes and space |
 //! | `probe`, `probe_tests`, `directory_probe` | the probe of several directories, and of one |
+//! | `fitness` | whether a directory is good enough for a product |
 //! | `device` | facts about the layers below a directory |
 //! | `measure` | files, workers, histograms and windows of a cell |
 //! | `disk_counters` | the kernel's counters per sync |
@@ -29,6 +30,7 @@ mod disk_counters;
 mod error;
 mod estimate;
 mod fio;
+mod fitness;
 mod measure;
 mod notes;
 mod plan;
@@ -47,6 +49,9 @@ pub use device::inspect;
 pub use error::{Error, Result};
 pub use estimate::{ASSUMED_BYTES_PER_S, ASSUMED_SYNCS_PER_S, Estimate};
 pub use fio::fio_command;
+pub use fitness::{
+    Deadline, FITNESS_BUDGET_NS, Position, Product, Shape, Threshold, WriteStep, product, products,
+};
 pub use plan::{MethodChoice, Plan, PlanKind, Span, Step, SyncStep};
 pub use probe::{Observer, Progress, Silent, probe};
 pub use result::*;

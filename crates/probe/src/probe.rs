@@ -102,6 +102,8 @@ fn resolve_all(directories: &[PathBuf]) -> Result<Vec<PathBuf>> {
 fn in_words(step: &Step) -> String {
     match step {
         Step::Idle { .. } => "the disk at rest".to_owned(),
+        Step::Pause { .. } => "a pause between windows".to_owned(),
+        Step::Shape { shape, .. } => shape.in_words(),
         Step::Sync(step) => {
             let method = match step.method {
                 MethodChoice::Named(method) => method.name(),

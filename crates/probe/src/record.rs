@@ -31,6 +31,7 @@ pub fn from_probe(
         notes: result.notes.clone(),
         cut_short: result.incomplete.clone(),
         not_run,
+        fitness: result.fitness.clone(),
     };
     ProbeRecord { identity: identity.clone(), body }
 }

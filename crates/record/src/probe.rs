@@ -2,6 +2,7 @@
 
 use super::environment::{Machine, SyncLine};
 use super::figures::{Counted, Latency};
+use super::fitness::Fitness;
 use super::identity::Identity;
 use super::schema_macro::{Described, described};
 use serde::{Deserialize, Serialize};
@@ -228,6 +229,9 @@ described! {
         pub cut_short: Option<String>,
         /// Rows of the survey this probe belongs to that were planned and not run.
         pub not_run: Vec<NotRun>,
+        /// Whether the directory is good enough for products; empty unless the probe was asked for them.
+        #[serde(default)]
+        pub fitness: Vec<Fitness>,
     }
 }
 
