@@ -5,21 +5,26 @@
 //! 2. A full disk ends the directory's probe: later steps would fail too.
 //! 3. No step begins after the plan's deadline, counted in this directory's own time.
 
+#[path = "directory_probe_products.rs"]
+mod products_and_loads;
+
 use crate::device;
 use crate::disk_counters::{CounterDelta, DiskCounterReader};
 use crate::fio;
-use crate::fitness::{FitnessInput, ShapeWindows, verdicts_for};
+use crate::fitness::ShapeWindows;
+use crate::load::RunningLoad;
 use crate::measure::{
-    CellJob, Files, READ_BYTES, ShapeError, Sizes, TRANSFER_BYTES, is_copy_on_write, measure_cell,
-    plain_writes, random_reads, sequential_read, sequential_write, shape_window,
+    CellJob, Files, READ_BYTES, Sizes, TRANSFER_BYTES, is_copy_on_write, measure_cell,
+    plain_writes, random_reads, sequential_read, sequential_write,
 };
 use crate::notes::notes;
+use crate::over_time::SyncHistory;
 use crate::plan::{LINE_BYTES, OVERWRITE_BYTES, impossible};
 use crate::sync_line::{best_outstanding, fastest};
 use crate::verdict::{VerdictInput, verdicts};
 use crate::{
     CellOutcome, DeviceFacts, Direction, Error, FileState, MethodChoice, Placement, Plan,
-    ProbeResult, Result, Shape, Span, Step, SyncCell, SyncLine, SyncStep,
+    ProbeResult, Result, Span, Step, SyncCell, SyncLine, SyncStep,
 };
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -48,6 +53,9 @@ pub(crate) struct DirectoryProbe<'a> {
     reads: Vec<ReadCell>,
     sequential: Vec<SequentialCell>,
     shapes: ShapeWindows,
+    load: Option<RunningLoad>,
+    beside: Option<String>,
+    history: SyncHistory,
     notes: Vec<String>,
     incomplete: Option<String>,
 }
@@ -92,6 +100,9 @@ impl<'a> DirectoryProbe<'a> {
             reads: Vec::new(),
             sequential: Vec::new(),
             shapes: ShapeWindows::default(),
+            load: None,
+            beside: None,
+            history: SyncHistory::new(),
             incomplete: None,
         };
         probe.prepare();
@@ -129,6 +140,7 @@ impl<'a> DirectoryProbe<'a> {
             files.give_back_overwritten();
         }
         self.spent_ns += clock::now() - begin_ns;
+        self.check_load();
         match result {
             Ok(StepOutcome::Done) => {}
             Ok(StepOutcome::NotRun(reason)) => {
@@ -153,6 +165,7 @@ impl<'a> DirectoryProbe<'a> {
     /// The result with its verdicts. `stopped` is the number of finished steps and of all steps, if the probe
     /// was stopped.
     pub(crate) fn finish(mut self, stopped: Option<(usize, usize)>) -> ProbeResult {
+        self.load = None;
         if let (None, Some((done, of))) = (&self.incomplete, stopped) {
             self.incomplete = Some(format!("stopped after {done} of {of} steps"));
         }
@@ -165,13 +178,7 @@ impl<'a> DirectoryProbe<'a> {
             rpm_by_hand: self.plan.rpm,
         };
         let verdicts = verdicts(&self.directory, &evidence);
-        let context = FitnessInput {
-            device: &self.device,
-            honesty: verdicts.first(),
-            idle: &self.watch.summary(),
-            incomplete: self.incomplete.as_deref(),
-        };
-        let fitness = verdicts_for(&self.plan.products, &self.shapes, &context);
+        let fitness = self.fitness(verdicts.first());
         ProbeResult {
             verdicts,
             quick: self.plan.label() == "burst",
@@ -187,6 +194,7 @@ impl<'a> DirectoryProbe<'a> {
             reads: self.reads,
             sequential: self.sequential,
             fitness,
+            over_time: self.history.saved(self.watch.disk().err()),
             notes: self.notes,
             incomplete: self.incomplete,
         }
@@ -255,6 +263,15 @@ impl<'a> DirectoryProbe<'a> {
                 Ok(StepOutcome::Done)
             }
             Step::Shape { shape, span_ns } => self.shape(shape, *span_ns),
+            Step::BeginLoad { load, lead_ns } => {
+                self.begin_load(load, *lead_ns)?;
+                Ok(StepOutcome::Done)
+            }
+            Step::EndLoad => {
+                self.load = None;
+                Ok(StepOutcome::Done)
+            }
+            Step::Sample { phase, span_ns } => self.sample(*phase, *span_ns),
             Step::Sync(step) => self.sync(step),
             Step::Line1 { method, span_ns } => self.line_1(*method, *span_ns),
             Step::LineMax { method, outstanding, span_ns } => {
@@ -293,20 +310,6 @@ impl<'a> DirectoryProbe<'a> {
             }
             std::thread::sleep(Duration::from_nanos(rest_ns.min(SECOND / 10)));
         }
-    }
-
-    fn shape(&mut self, shape: &'static Shape, span_ns: Nanos) -> Result<StepOutcome> {
-        let Some(files) = &mut self.files else {
-            return Ok(no_files());
-        };
-        let start_ns = clock::wall().saturating_sub(self.started_wall_ns);
-        match shape_window(files, shape, span_ns, self.stop) {
-            Ok(Some(figures)) => self.shapes.push(shape, start_ns, figures),
-            Ok(None) => self.shapes.not_measured(shape, "stopped before its time"),
-            Err(ShapeError::NotPossible(reason)) => self.shapes.not_measured(shape, &reason),
-            Err(ShapeError::Failed(error)) => return Err(error),
-        }
-        Ok(StepOutcome::Done)
     }
 
     fn sync(&mut self, step: &SyncStep) -> Result<StepOutcome> {
@@ -496,7 +499,13 @@ impl<'a> DirectoryProbe<'a> {
                 self.notes.push(format!("Writes without a sync were not measured: {reason}."));
             }
             Step::Shape { shape, .. } => self.shapes.not_measured(shape, &reason),
-            Step::Idle { .. } | Step::Pause { .. } => {}
+            Step::Sample { phase, .. } => {
+                self.notes.push(format!("Syncs {} were not measured: {reason}.", phase.name()));
+            }
+            Step::BeginLoad { load, .. } => {
+                self.notes.push(format!("There was no load beside: {load}: {reason}."));
+            }
+            Step::Idle { .. } | Step::Pause { .. } | Step::EndLoad => {}
         }
     }
 

@@ -69,8 +69,11 @@ impl Plan {
 pub(crate) fn shortest_ns(step: &Step) -> Nanos {
     match step {
         Step::Sync(step) => step.span.min_ns,
+        Step::EndLoad => 0,
         Step::Idle { span_ns }
         | Step::Pause { span_ns }
+        | Step::BeginLoad { lead_ns: span_ns, .. }
+        | Step::Sample { span_ns, .. }
         | Step::Shape { span_ns, .. }
         | Step::Line1 { span_ns, .. }
         | Step::LineMax { span_ns, .. }
@@ -94,10 +97,13 @@ fn bytes_written(step: &Step) -> f64 {
         Step::Line1 { .. } => line(1),
         Step::LineMax { outstanding, .. } => line(outstanding.unwrap_or(16)),
         Step::Shape { shape, .. } => shape.bytes() as f64 * merged_rate(1),
+        Step::Sample { .. } => LINE_BYTES as f64 * crate::over_time::RATE_PER_S as f64,
         Step::PlainWrite { .. } => line(2),
         Step::Sequential { direction: Direction::Write, .. } => ASSUMED_BYTES_PER_S,
         Step::Idle { .. }
         | Step::Pause { .. }
+        | Step::BeginLoad { .. }
+        | Step::EndLoad
         | Step::RandomReads { .. }
         | Step::Sequential { direction: Direction::Read, .. } => 0.0,
     };

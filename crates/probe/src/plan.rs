@@ -5,7 +5,7 @@
 //! 3. The line is always measured with 4 KiB writes that advance through written blocks.
 //! 4. No cell's rate comes from less than its minimum time.
 
-use crate::{Direction, FileState, Placement, Product, Shape, SyncLine};
+use crate::{Direction, FileState, Load, Phase, Placement, Product, Shape, SyncLine};
 use syncline_instrument::Nanos;
 use syncline_instrument::clock::SECOND;
 use syncline_vfs::{Promise, SyncMethod};
@@ -56,6 +56,8 @@ pub enum PlanKind {
     Brief,
     /// The operations of products, in windows apart in time.
     Fitness,
+    /// Syncs at a low rate over time.
+    OverTime,
     /// Steps that the caller chose.
     Custom,
 }
@@ -95,6 +97,22 @@ pub enum Step {
     Shape {
         /// The operations.
         shape: &'static Shape,
+        /// The duration.
+        span_ns: Nanos,
+    },
+    /// Starts a load in the directory, beside which the following steps are measured.
+    BeginLoad {
+        /// The load.
+        load: Load,
+        /// The time before the next step.
+        lead_ns: Nanos,
+    },
+    /// Ends the load.
+    EndLoad,
+    /// Syncs at a constant low rate.
+    Sample {
+        /// The phase to which they belong.
+        phase: Phase,
         /// The duration.
         span_ns: Nanos,
     },

@@ -104,6 +104,9 @@ fn in_words(step: &Step) -> String {
         Step::Idle { .. } => "the disk at rest".to_owned(),
         Step::Pause { .. } => "a pause between windows".to_owned(),
         Step::Shape { shape, .. } => shape.in_words(),
+        Step::BeginLoad { load, .. } => format!("starts {load}"),
+        Step::EndLoad => "ends the load".to_owned(),
+        Step::Sample { phase, .. } => format!("syncs at a low rate, {}", phase.name()),
         Step::Sync(step) => {
             let method = match step.method {
                 MethodChoice::Named(method) => method.name(),

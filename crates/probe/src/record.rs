@@ -32,6 +32,7 @@ pub fn from_probe(
         cut_short: result.incomplete.clone(),
         not_run,
         fitness: result.fitness.clone(),
+        over_time: result.over_time.clone(),
     };
     ProbeRecord { identity: identity.clone(), body }
 }

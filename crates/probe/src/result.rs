@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use syncline_instrument::Nanos;
 use syncline_record::{
     CellFigures, DroppedSyncs, Fact, Fitness, FlushCounts, Latency, PlainWrite, ReadCell,
-    SequentialCell, Verdict,
+    SequentialCell, SyncsOverTime, Verdict,
 };
 use syncline_vfs::SyncMethod;
 
@@ -44,6 +44,8 @@ pub struct ProbeResult {
     pub verdicts: Vec<Verdict>,
     /// The verdicts for the plan's products.
     pub fitness: Vec<Fitness>,
+    /// Syncs at a low rate over time; `None` unless the plan has them.
+    pub over_time: Option<SyncsOverTime>,
     /// Notes for the reader, one sentence each.
     pub notes: Vec<String>,
     /// The reason why the probe ended early, if it did.

@@ -4,6 +4,7 @@ use super::environment::{Machine, SyncLine};
 use super::figures::{Counted, Latency};
 use super::fitness::Fitness;
 use super::identity::Identity;
+use super::over_time::SyncsOverTime;
 use super::schema_macro::{Described, described};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -232,6 +233,9 @@ described! {
         /// Whether the directory is good enough for products; empty unless the probe was asked for them.
         #[serde(default)]
         pub fitness: Vec<Fitness>,
+        /// Its syncs at a low rate over time; null unless the probe was asked for them.
+        #[serde(default)]
+        pub over_time: Option<SyncsOverTime>,
     }
 }
 

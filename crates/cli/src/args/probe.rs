@@ -5,12 +5,13 @@ use clap::{Args, Subcommand};
 use std::path::PathBuf;
 use std::time::Duration;
 use syncline_console::{OutputArgs, value};
+use syncline_probe::Load;
 
 /// Measure how many durable writes/s a directory can do, and report what is under it.
 #[derive(Args, Debug)]
 #[command(
     args_conflicts_with_subcommands = true,
-    before_help = "Examples:\n  syncline probe .\n  syncline probe --for etcd /var/lib/etcd\n  syncline probe --full /mnt/a /mnt/b"
+    before_help = "Examples:\n  syncline probe .\n  syncline probe --for etcd /var/lib/etcd\n  syncline probe --watch 6h /srv\n  syncline probe --full /mnt/a /mnt/b"
 )]
 pub(crate) struct ProbeArgs {
     #[command(subcommand)]
@@ -35,15 +36,23 @@ pub(crate) struct ProbeArgs {
     )]
     pub(crate) products: Vec<String>,
 
-    /// Time for each directory with --for
+    /// Time for each directory with --for (30s without it); of the phase beside a load otherwise (20s)
+    #[arg(long, value_name = "TIME", value_parser = value::some_duration)]
+    pub(crate) duration: Option<Duration>,
+
+    /// Measure while a load runs in the directory: writer, syncs, read, or "command:COMMAND LINE"
+    #[arg(long, value_name = "LOAD", conflicts_with = "full")]
+    pub(crate) beside: Option<Load>,
+
+    /// Measure syncs at a low rate for this long, such as 6h, and list the stalls; Ctrl-C shows the result so
+    /// far
     #[arg(
         long,
         value_name = "TIME",
         value_parser = value::some_duration,
-        default_value = "30s",
-        requires = "products"
+        conflicts_with_all = ["full", "products"]
     )]
-    pub(crate) duration: Duration,
+    pub(crate) watch: Option<Duration>,
 
     /// Rotation speed of a spinning disk, per minute, if you know it
     #[arg(long, value_name = "RPM", value_parser = clap::value_parser!(u32).range(1..))]

@@ -5,10 +5,13 @@ use crate::args::{ALL_PRODUCTS, ProbeArgs, ProbeVerb, WritetestArgs};
 use crate::{interrupt, recording_mount};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
+use std::time::Duration;
 use syncline_console::{CannotRun, Outcome, Verdict, terminal};
 use syncline_instrument::clock;
 use syncline_probe::record::from_probe;
-use syncline_probe::{Plan, ProbeResult, Product, Progress, WriteTest};
+use syncline_probe::{
+    BESIDE_NS, FITNESS_BUDGET_NS, Plan, ProbeResult, Product, Progress, WriteTest,
+};
 use syncline_record::{ProbeRecord, Record, Writer, units};
 use syncline_report::Rating;
 use syncline_report::table::{self, Detail};
@@ -19,7 +22,7 @@ pub(crate) fn probe(args: &ProbeArgs) -> Outcome {
         return writetest(args);
     }
     let rating = args.endurance.as_deref().map(Rating::parse).transpose()?;
-    let mut plan = plan(args);
+    let mut plan = plan(args)?;
     plan.rpm = args.rpm;
     refuse_repeated(&args.directories)?;
     for directory in &args.directories {
@@ -46,15 +49,29 @@ pub(crate) fn probe(args: &ProbeArgs) -> Outcome {
 }
 
 /// The plan that the options ask for.
-fn plan(args: &ProbeArgs) -> Plan {
+fn plan(args: &ProbeArgs) -> Result<Plan, CannotRun> {
+    let nanoseconds = |time: Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
     if args.products.is_empty() {
-        return if args.full { Plan::full() } else { Plan::quick() };
+        if args.watch.is_some() || args.beside.is_some() {
+            let beside_ns = args.duration.map_or(BESIDE_NS, nanoseconds);
+            let watch_ns = args.watch.map(nanoseconds);
+            return Ok(Plan::over_time(args.beside.as_ref(), watch_ns, beside_ns));
+        }
+        if args.duration.is_some() {
+            let sentence = "--duration needs --for, --beside or --watch: the steps of a probe have fixed times";
+            return Err(CannotRun::because(sentence));
+        }
+        return Ok(if args.full { Plan::full() } else { Plan::quick() });
     }
-    let budget_ns = u64::try_from(args.duration.as_nanos()).unwrap_or(u64::MAX);
+    let budget_ns = args.duration.map_or(FITNESS_BUDGET_NS, nanoseconds);
     let all = args.products.iter().any(|name| name == ALL_PRODUCTS);
     let is_named = |product: &&Product| all || args.products.contains(&product.name);
     let products: Vec<_> = syncline_probe::products().iter().filter(is_named).collect();
-    Plan::fitness(&products, budget_ns)
+    let plan = Plan::fitness(&products, budget_ns);
+    Ok(match &args.beside {
+        Some(load) => plan.beside(load),
+        None => plan,
+    })
 }
 
 /// Refuses a directory that is given twice, under any name: its two probes would share one set of figures.
@@ -163,6 +180,10 @@ fn show(
     }
     if !args.products.is_empty() && !args.wide {
         return terminal::print_view(|| table::fitness(records));
+    }
+    if (args.watch.is_some() || args.beside.is_some()) && !args.wide {
+        let view = || records.iter().map(table::over_time).collect::<Vec<_>>().join("\n");
+        return terminal::print_view(view);
     }
     let detail = if args.wide { Detail::Wide } else { Detail::Short };
     for record in records {

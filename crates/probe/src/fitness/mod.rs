@@ -34,4 +34,5 @@ pub use product::{Deadline, Position, Product, Shape, Threshold, WriteStep, prod
 pub(crate) use report::{FitnessInput, verdicts_for};
 pub(crate) use resolved::resolved;
 pub use schedule::FITNESS_BUDGET_NS;
+pub(crate) use schedule::evidence;
 pub(crate) use windows::ShapeWindows;

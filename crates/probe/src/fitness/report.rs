@@ -26,6 +26,8 @@ pub(crate) struct FitnessInput<'a> {
     pub(crate) idle: &'a FlushCounts,
     /// Why the probe ended early.
     pub(crate) incomplete: Option<&'a str>,
+    /// The load beside which it was measured.
+    pub(crate) beside: Option<&'a str>,
 }
 
 /// The verdict for each product.
@@ -62,7 +64,7 @@ fn verdict(product: &Product, measured: &ShapeWindows, input: &FitnessInput<'_>)
             Word::Fit => Vec::new(),
             Word::NotKnown | Word::Unfit => what_would_help(product, speed, input),
         },
-        beside: None,
+        beside: input.beside.map(str::to_owned),
         shapes,
     }
 }
@@ -99,7 +101,7 @@ fn what_would_help(product: &Product, speed: Word, input: &FitnessInput<'_>) -> 
             write_cache: summary.write_cache,
             virtual_machine: summary.virtual_machine.as_deref(),
             idle_flushes_per_s: input.idle.idle_flushes_per_s,
-            beside: None,
+            beside: input.beside,
         };
         found.extend(remedies(product, &device));
     }

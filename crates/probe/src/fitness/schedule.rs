@@ -57,7 +57,7 @@ fn distinct_shapes(products: &[&'static Product]) -> Vec<&'static Shape> {
 }
 
 /// The steps whose figures the verdict on the device needs, and the sync line as a reference.
-fn evidence(span_ns: Nanos) -> Vec<Step> {
+pub(crate) fn evidence(span_ns: Nanos) -> Vec<Step> {
     let tenth = (span_ns / 10).max(WINDOW_LEAST_NS);
     let cell = |method, write_bytes, placement| {
         Step::Sync(SyncStep {

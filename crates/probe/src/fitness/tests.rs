@@ -52,6 +52,7 @@ fn judged(name: &str, measured: &ShapeWindows, word: &str) -> Fitness {
         honesty: Some(&honesty(word)),
         idle: &idle,
         incomplete: None,
+        beside: None,
     };
     verdicts_for(&[product(name).unwrap()], measured, &input).remove(0)
 }

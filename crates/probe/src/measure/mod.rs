@@ -20,12 +20,10 @@ mod worker_pool;
 
 pub(crate) use file_sizes::{Sizes, is_copy_on_write};
 pub(crate) use files::Files;
-#[cfg(test)]
-pub(crate) use latency::histogram;
-pub(crate) use latency::latency;
+pub(crate) use latency::{histogram, latency};
 pub(crate) use reads_and_transfers::{
     READ_BYTES, TRANSFER_BYTES, random_reads, sequential_read, sequential_write,
 };
 pub(crate) use shape_window::{ShapeError, ShapeFigures, pooled, shape_window};
-pub(crate) use sync_cell::{CellJob, measure_cell, plain_writes};
+pub(crate) use sync_cell::{CellJob, filled, measure_cell, plain_writes};
 pub(crate) use worker_pool::{Operation, Totals};

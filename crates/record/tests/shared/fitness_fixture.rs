@@ -1,8 +1,9 @@
-//! A made-up probe that judges a directory for two products.
+//! Made-up probes: one that judges a directory for two products, one of syncs over time.
 
 use crate::fixture;
 use syncline_record::{
-    Fitness, FitnessShape, FitnessThreshold, FitnessWindow, ProbeRecord, ResolvedLatency,
+    Fitness, FitnessShape, FitnessThreshold, FitnessWindow, ProbeRecord, ResolvedLatency, Stall,
+    SyncInterval, SyncPhase, SyncsOverTime,
 };
 
 const SECOND_NS: u64 = 1_000_000_000;
@@ -12,6 +13,59 @@ pub(crate) fn fitness_probe() -> ProbeRecord {
     let mut record = fixture::probe();
     record.body.fitness = vec![etcd(), mariadb()];
     record
+}
+
+/// Syncs alone, beside a writer and over six hours, with two stalls.
+pub(crate) fn probe_over_time() -> ProbeRecord {
+    let mut record = fixture::probe();
+    let phase = |name: &str, load: Option<&str>, seconds, samples, stalls| SyncPhase {
+        name: name.to_owned(),
+        load: load.map(str::to_owned),
+        elapsed_ns: seconds * SECOND_NS,
+        skipped: 4,
+        stalls,
+        latency_ns: latency(samples, 1_900_000, 9_000_000),
+    };
+    let interval = |start_s: u64, stalls| SyncInterval {
+        start_ns: start_s * SECOND_NS,
+        end_ns: (start_s + 900) * SECOND_NS,
+        stalls,
+        latency_ns: latency(90_000, 1_900_000, 9_000_000),
+    };
+    record.body.over_time = Some(SyncsOverTime {
+        method: "fdatasync".to_owned(),
+        write_bytes: 4_096,
+        rate_per_s: 100.0,
+        stall_ns: 19_000_000,
+        phases: vec![
+            phase("alone", None, 10, 996, None),
+            phase("beside", Some("a buffered writer"), 20, 1_204, Some(1)),
+            phase("over time", None, 21_600, 2_150_000, Some(1)),
+        ],
+        intervals: vec![interval(34, 0), interval(934, 1)],
+        stalls: vec![stall("beside", 17, true), stall("over time", 1_180, false)],
+        stalls_total: 2,
+        reason: None,
+    });
+    record
+}
+
+fn stall(phase: &str, start_s: u64, counted: bool) -> Stall {
+    let known = |value: u64| counted.then_some(value);
+    Stall {
+        phase: phase.to_owned(),
+        start_ns: start_s * SECOND_NS,
+        length_ns: 203_000_000,
+        counted_ns: 400_000_000,
+        device_busy_ns: known(380_000_000),
+        device_read_bytes: known(0),
+        device_written_bytes: known(364 << 20),
+        device_flushes: known(3),
+        device_in_flight: known(72),
+        io_pressure_ns: known(150_000_000),
+        dirty_bytes: known(546 << 20),
+        writeback_bytes: known(258 << 20),
+    }
 }
 
 fn etcd() -> Fitness {

@@ -427,6 +427,7 @@ fn probe_body() -> ProbeBody {
             reason: "a thread a client: 1,000 threads would measure the scheduler".to_owned(),
         }],
         fitness: Vec::new(),
+        over_time: None,
     }
 }
 

@@ -9,6 +9,9 @@ use syncline_record::{Fitness, FitnessShape, ProbeRecord, ResolvedLatency};
 /// The view of the verdicts for products, of several directories side by side.
 pub fn fitness(records: &[ProbeRecord]) -> String {
     let mut text = summary(records);
+    for record in records.iter().filter(|record| record.body.cut_short.is_some()) {
+        text += &format!("\n{}\n{}", record.body.directory, super::over_time::cut_short(record));
+    }
     for record in records {
         for fitness in &record.body.fitness {
             text += &details(&record.body.directory, fitness);

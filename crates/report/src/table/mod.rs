@@ -8,7 +8,7 @@
 //! |---|---|
 //! | `run`, `run_parts`, `commit_path`, `statements`, `cost` | the view of a run and its parts |
 //! | `probe`, `probe_device`, `endurance` | the view of a probe |
-//! | `fitness` | the verdicts for products |
+//! | `fitness`, `over_time` | the verdicts for products; syncs over time and stalls |
 //! | `observation`, `verification`, `survey`, `compare`, `list` | the views of other records, of several, and of a folder |
 //! | `stores`, `matrix`, `series` | tables of several surveys or runs |
 //! | `from_dual`, `as_published` | records next to published figures |
@@ -30,6 +30,7 @@ mod grid;
 mod list;
 mod matrix;
 pub(crate) mod observation;
+mod over_time;
 mod probe;
 mod probe_device;
 mod prose;
@@ -57,6 +58,7 @@ pub use from_dual::from_dual;
 pub use list::list;
 pub use matrix::matrix;
 pub use observation::observation;
+pub use over_time::over_time;
 pub use probe::{Detail, probe};
 pub use prose::{list_item, option, paragraph};
 pub use run::run;

@@ -21,6 +21,9 @@ pub fn probe(record: &ProbeRecord, detail: Detail) -> String {
     if !record.body.fitness.is_empty() {
         text += &format!("\n{}", super::fitness(std::slice::from_ref(record)));
     }
+    if record.body.over_time.is_some() {
+        text += &format!("\n{}", super::over_time(record));
+    }
     text += &cells(record, detail);
     text += &transfers(record);
     text += &probe_device::device(record);

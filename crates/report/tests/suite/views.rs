@@ -1,6 +1,6 @@
 //! Every terminal view compared with its golden file, and rules that hold for all views.
 
-use crate::fitness_fixture::fitness_probe;
+use crate::fitness_fixture::{fitness_probe, probe_over_time};
 use crate::fixture::{self, ENGINE, SQLITE};
 use crate::golden;
 use syncline_record::{CommitPathFigures, PathFigures, ProbeRecord, Record, RecordFile, RunRecord};
@@ -28,6 +28,7 @@ fn every_view() -> Vec<(&'static str, String)> {
         ("matrix.txt", table::matrix(&Survey::all(&two))),
         ("probe.txt", table::probe(&fixture::probe(), Detail::Short)),
         ("probe_fitness.txt", table::fitness(&fitness_probes())),
+        ("probe_over_time.txt", table::over_time(&probe_over_time())),
         ("probe_wide.txt", table::probe(&fixture::probe(), Detail::Wide)),
         ("run.txt", table::run(&fixture::run(SQLITE, 8, 9_120.0, 1.0))),
         (
@@ -66,6 +67,9 @@ fn a_probe_for_products_is_shown_with_its_verdicts() {
     let text = table::probe(&fitness_probe(), Detail::Short);
     assert!(text.contains("etcd in /home/ann/bench: unfit"), "{text}");
     assert!(text.contains("too few: 368 are needed"), "{text}");
+    let text = table::probe(&probe_over_time(), Detail::Short);
+    assert!(text.contains("beside: a buffered writer"), "{text}");
+    assert_eq!(table::over_time(&fitness_probe()), "", "it measured none");
 }
 
 #[test]
