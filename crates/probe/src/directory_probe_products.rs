@@ -6,6 +6,8 @@ use crate::load::RunningLoad;
 use crate::measure::{ShapeError, shape_window};
 use crate::over_time::sample;
 use crate::{Load, Phase, Result, Shape};
+use std::path::Path;
+use syncline_host::Pressure;
 use syncline_instrument::{Nanos, clock};
 use syncline_record::{Fitness, Verdict};
 
@@ -32,7 +34,11 @@ impl DirectoryProbe<'_> {
             return Ok(no_files());
         };
         let start_ns = clock::wall().saturating_sub(self.started_wall_ns);
-        match shape_window(files, shape, span_ns, self.stop) {
+        let (begin_ns, before) = (clock::now(), Pressure::read(Path::new("/")));
+        let window = shape_window(files, shape, span_ns, self.stop);
+        let after = Pressure::read(Path::new("/"));
+        self.shapes.add_processor_wait(before.cpu_ns, after.cpu_ns, clock::now() - begin_ns);
+        match window {
             Ok(Some(figures)) => self.shapes.push(shape, start_ns, figures),
             Ok(None) => self.shapes.not_measured(shape, "stopped before its time"),
             Err(ShapeError::NotPossible(reason)) => self.shapes.not_measured(shape, &reason),

@@ -13,7 +13,11 @@ use super::schedule::WINDOWS;
 use super::windows::{MeasuredShape, ShapeWindows, Window};
 use crate::DeviceFacts;
 use crate::measure::pooled;
+use syncline_record::units;
 use syncline_record::{Fitness, FitnessShape, FitnessWindow, FlushCounts, Verdict};
+
+/// If some task waits for a processor in more of the time than this, the times are not the disk's alone.
+const PROCESSOR_WAIT: f64 = 0.1;
 
 /// What else is known of the directory.
 #[derive(Clone, Copy, Debug)]
@@ -59,10 +63,10 @@ fn verdict(product: &Product, measured: &ShapeWindows, input: &FitnessInput<'_>)
         word: word.name().to_owned(),
         reason,
         consequence,
-        limits: limits(input),
+        limits: limits(measured, input),
         remedies: match word {
             Word::Fit => Vec::new(),
-            Word::NotKnown | Word::Unfit => what_would_help(product, speed, input),
+            Word::NotKnown | Word::Unfit => what_would_help(product, speed, measured, input),
         },
         beside: input.beside.map(str::to_owned),
         shapes,
@@ -77,22 +81,44 @@ fn not_durable(input: &FitnessInput<'_>) -> Option<String> {
 }
 
 /// What the reader must know beside the word.
-fn limits(input: &FitnessInput<'_>) -> Vec<String> {
+fn limits(measured: &ShapeWindows, input: &FitnessInput<'_>) -> Vec<String> {
     let unknown = input.honesty.filter(|found| found.word == "unknown").map(|found| {
         format!(
             "Speed only; whether a sync survives a power loss is unknown here: {}.",
             found.reason
         )
     });
-    unknown.into_iter().collect()
+    let waits = contended(measured).map(|share| {
+        format!(
+            "In {} of the time some task waited for a processor, and the times include such waits of the \
+             probe.",
+            units::percent(share)
+        )
+    });
+    unknown.into_iter().chain(waits).collect()
 }
 
-fn what_would_help(product: &Product, speed: Word, input: &FitnessInput<'_>) -> Vec<String> {
+/// The share of the time in which some task waited for a processor, if it is large.
+fn contended(measured: &ShapeWindows) -> Option<f64> {
+    measured.processor_wait().filter(|share| *share > PROCESSOR_WAIT)
+}
+
+fn what_would_help(
+    product: &Product,
+    speed: Word,
+    measured: &ShapeWindows,
+    input: &FitnessInput<'_>,
+) -> Vec<String> {
     let mut found = Vec::new();
     if not_durable(input).is_some() {
         let remedy = input.honesty.and_then(|found| found.remedy.clone());
         let elsewhere = "a directory on a disk that keeps what it acknowledges".to_owned();
         found.push(remedy.unwrap_or(elsewhere));
+    }
+    if speed != Word::Fit && contended(measured).is_some() {
+        found.push(
+            "the same again while the processors have time, to see the disk alone".to_owned(),
+        );
     }
     if speed == Word::Unfit {
         let summary = &input.device.summary;

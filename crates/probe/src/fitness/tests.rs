@@ -168,6 +168,20 @@ fn a_directory_that_loses_syncs_is_unfit_however_fast() {
 }
 
 #[test]
+fn busy_processors_are_named_since_the_times_include_waits_for_them() {
+    let slow: &[(u64, u64)] = &[(500, 30 * MS)];
+    let mut measured = all_shapes(product("etcd").unwrap(), [slow; 3]);
+    measured.add_processor_wait(Some(5), Some(50 * MS), 1_000 * MS);
+    measured.add_processor_wait(None, Some(9), 1_000 * MS);
+    let found = judged("etcd", &measured, "consistent with flushing");
+    assert!(found.limits.is_empty(), "5 % is little: {:?}", found.limits);
+    measured.add_processor_wait(Some(0), Some(750 * MS), 1_000 * MS);
+    let found = judged("etcd", &measured, "consistent with flushing");
+    assert!(found.limits[0].contains("40.0 % of the time"), "{:?}", found.limits);
+    assert!(found.remedies[0].contains("processors have time"), "{:?}", found.remedies);
+}
+
+#[test]
 fn a_product_without_published_limits_is_fit_and_says_so() {
     let found = fitness("mariadb", [FAST; 3]);
     assert_eq!(found.word, "fit");

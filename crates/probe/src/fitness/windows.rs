@@ -17,6 +17,9 @@ pub(crate) struct Window {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ShapeWindows {
     shapes: Vec<MeasuredShape>,
+    /// The time of windows over which waits for a processor were counted, and the waits.
+    counted_ns: Nanos,
+    waited_ns: Nanos,
 }
 
 /// The windows of one shape.
@@ -39,6 +42,25 @@ impl ShapeWindows {
     pub(crate) fn not_measured(&mut self, shape: &'static Shape, reason: &str) {
         let entry = self.entry(shape);
         entry.reason.get_or_insert_with(|| reason.to_owned());
+    }
+
+    /// Adds the time in which some task of the machine waited for a processor during a window, if the kernel
+    /// reports it: readings before and after, and the time between.
+    pub(crate) fn add_processor_wait(
+        &mut self,
+        before_ns: Option<Nanos>,
+        after_ns: Option<Nanos>,
+        elapsed_ns: Nanos,
+    ) {
+        if let (Some(before_ns), Some(after_ns)) = (before_ns, after_ns) {
+            self.counted_ns += elapsed_ns;
+            self.waited_ns += after_ns.saturating_sub(before_ns);
+        }
+    }
+
+    /// The share of the windows' time in which some task waited for a processor; `None` if it is not known.
+    pub(crate) fn processor_wait(&self) -> Option<f64> {
+        (self.counted_ns > 0).then(|| (self.waited_ns as f64 / self.counted_ns as f64).min(1.0))
     }
 
     /// What was measured of a shape, by itself or for another product that writes alike.

@@ -131,7 +131,7 @@ fn thresholds(records: &[ProbeRecord]) -> String {
 
 /// How exactly the percentiles are known.
 fn resolution(records: &[ProbeRecord]) -> String {
-    let mut text = prose::heading("Resolution of p99 in the worst window");
+    let mut text = String::new();
     for (record, fitness) in verdicts(records) {
         for shape in &fitness.shapes {
             let worst =
@@ -143,7 +143,10 @@ fn resolution(records: &[ProbeRecord]) -> String {
             text += &prose::wrap("  ", &format!("{name}{at}: {}", resolved(&worst.latency_ns)));
         }
     }
-    text
+    if text.is_empty() {
+        return text;
+    }
+    prose::heading("Resolution of p99 in the worst window") + &text
 }
 
 fn resolved(times: &ResolvedLatency) -> String {
