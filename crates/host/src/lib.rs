@@ -38,7 +38,9 @@ pub use machine::Machine;
 pub use online_cpus::online_cpus;
 pub use perf_event::{PerfEvent, task_is_gone};
 pub use perf_ring_buffer::PerfRingBuffer;
-pub use proc::{Pressure, ProcessUsage, SystemTimes, own_context_switches, process_tree, threads};
+pub use proc::{
+    DirtyMemory, Pressure, ProcessUsage, SystemTimes, own_context_switches, process_tree, threads,
+};
 pub use sync_calls::{
     Process, SYNCS_SOURCE, SYSTEM_CALLS_REFUSAL, SYSTEM_CALLS_SOURCE, SyncCounter, SyncCounts,
     sync_call_numbers, sync_filter,

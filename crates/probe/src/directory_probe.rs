@@ -5,14 +5,20 @@
 //! 2. A full disk ends the directory's probe: later steps would fail too.
 //! 3. No step begins after the plan's deadline, counted in this directory's own time.
 
+#[path = "directory_probe_products.rs"]
+mod products_and_loads;
+
 use crate::device;
 use crate::disk_counters::{CounterDelta, DiskCounterReader};
 use crate::fio;
+use crate::fitness::ShapeWindows;
+use crate::load::RunningLoad;
 use crate::measure::{
     CellJob, Files, READ_BYTES, Sizes, TRANSFER_BYTES, is_copy_on_write, measure_cell,
     plain_writes, random_reads, sequential_read, sequential_write,
 };
 use crate::notes::notes;
+use crate::over_time::SyncHistory;
 use crate::plan::{LINE_BYTES, OVERWRITE_BYTES, impossible};
 use crate::sync_line::{best_outstanding, fastest};
 use crate::verdict::{VerdictInput, verdicts};
@@ -46,6 +52,10 @@ pub(crate) struct DirectoryProbe<'a> {
     plain_write: Option<PlainWrite>,
     reads: Vec<ReadCell>,
     sequential: Vec<SequentialCell>,
+    shapes: ShapeWindows,
+    load: Option<RunningLoad>,
+    beside: Option<String>,
+    history: SyncHistory,
     notes: Vec<String>,
     incomplete: Option<String>,
 }
@@ -89,6 +99,10 @@ impl<'a> DirectoryProbe<'a> {
             plain_write: None,
             reads: Vec::new(),
             sequential: Vec::new(),
+            shapes: ShapeWindows::default(),
+            load: None,
+            beside: None,
+            history: SyncHistory::new(),
             incomplete: None,
         };
         probe.prepare();
@@ -126,6 +140,7 @@ impl<'a> DirectoryProbe<'a> {
             files.give_back_overwritten();
         }
         self.spent_ns += clock::now() - begin_ns;
+        self.check_load();
         match result {
             Ok(StepOutcome::Done) => {}
             Ok(StepOutcome::NotRun(reason)) => {
@@ -150,6 +165,7 @@ impl<'a> DirectoryProbe<'a> {
     /// The result with its verdicts. `stopped` is the number of finished steps and of all steps, if the probe
     /// was stopped.
     pub(crate) fn finish(mut self, stopped: Option<(usize, usize)>) -> ProbeResult {
+        self.load = None;
         if let (None, Some((done, of))) = (&self.incomplete, stopped) {
             self.incomplete = Some(format!("stopped after {done} of {of} steps"));
         }
@@ -162,6 +178,7 @@ impl<'a> DirectoryProbe<'a> {
             rpm_by_hand: self.plan.rpm,
         };
         let verdicts = verdicts(&self.directory, &evidence);
+        let fitness = self.fitness(verdicts.first());
         ProbeResult {
             verdicts,
             quick: self.plan.label() == "burst",
@@ -176,6 +193,8 @@ impl<'a> DirectoryProbe<'a> {
             plain_write: self.plain_write,
             reads: self.reads,
             sequential: self.sequential,
+            fitness,
+            over_time: self.history.saved(self.watch.disk().err()),
             notes: self.notes,
             incomplete: self.incomplete,
         }
@@ -239,6 +258,20 @@ impl<'a> DirectoryProbe<'a> {
         }
         match step {
             Step::Idle { span_ns } => Ok(self.idle(*span_ns)),
+            Step::Pause { span_ns } => {
+                self.wait(*span_ns);
+                Ok(StepOutcome::Done)
+            }
+            Step::Shape { shape, span_ns } => self.shape(shape, *span_ns),
+            Step::BeginLoad { load, lead_ns } => {
+                self.begin_load(load, *lead_ns)?;
+                Ok(StepOutcome::Done)
+            }
+            Step::EndLoad => {
+                self.load = None;
+                Ok(StepOutcome::Done)
+            }
+            Step::Sample { phase, span_ns } => self.sample(*phase, *span_ns),
             Step::Sync(step) => self.sync(step),
             Step::Line1 { method, span_ns } => self.line_1(*method, *span_ns),
             Step::LineMax { method, outstanding, span_ns } => {
@@ -260,6 +293,16 @@ impl<'a> DirectoryProbe<'a> {
     fn idle(&mut self, span_ns: Nanos) -> StepOutcome {
         let before = self.watch.read();
         let begin_ns = clock::now();
+        self.wait(span_ns);
+        let mut delta = CounterDelta::default();
+        delta.add(before, self.watch.read(), clock::now() - begin_ns);
+        self.watch.set_idle(delta);
+        StepOutcome::Done
+    }
+
+    /// Sleeps for that time, or until the probe is stopped.
+    fn wait(&self, span_ns: Nanos) {
+        let begin_ns = clock::now();
         while !self.stop.load(Ordering::Relaxed) {
             let rest_ns = span_ns.saturating_sub(clock::now() - begin_ns);
             if rest_ns == 0 {
@@ -267,10 +310,6 @@ impl<'a> DirectoryProbe<'a> {
             }
             std::thread::sleep(Duration::from_nanos(rest_ns.min(SECOND / 10)));
         }
-        let mut delta = CounterDelta::default();
-        delta.add(before, self.watch.read(), clock::now() - begin_ns);
-        self.watch.set_idle(delta);
-        StepOutcome::Done
     }
 
     fn sync(&mut self, step: &SyncStep) -> Result<StepOutcome> {
@@ -459,7 +498,14 @@ impl<'a> DirectoryProbe<'a> {
             Step::PlainWrite { .. } => {
                 self.notes.push(format!("Writes without a sync were not measured: {reason}."));
             }
-            Step::Idle { .. } => {}
+            Step::Shape { shape, .. } => self.shapes.not_measured(shape, &reason),
+            Step::Sample { phase, .. } => {
+                self.notes.push(format!("Syncs {} were not measured: {reason}.", phase.name()));
+            }
+            Step::BeginLoad { load, .. } => {
+                self.notes.push(format!("There was no load beside: {load}: {reason}."));
+            }
+            Step::Idle { .. } | Step::Pause { .. } | Step::EndLoad => {}
         }
     }
 

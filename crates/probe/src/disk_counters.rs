@@ -90,6 +90,11 @@ impl DiskCounterReader {
         })
     }
 
+    /// The one disk, or why there is none.
+    pub(crate) fn disk(&self) -> Result<&str, &str> {
+        self.disk.as_deref().map_err(String::as_str)
+    }
+
     /// Sets the idle rate from the counts of an idle period.
     pub(crate) fn set_idle(&mut self, idle: CounterDelta) {
         let seconds = idle.elapsed_ns as f64 / 1e9;

@@ -45,6 +45,20 @@ pub enum Error {
         /// The allowed values.
         must: &'static str,
     },
+    /// A load could not be started.
+    #[error("cannot start {load}: {source}")]
+    Load {
+        /// The load in words.
+        load: String,
+        /// The operating system's reason.
+        source: io::Error,
+    },
+    /// There is no space for the file of a load.
+    #[error("too little space is free in {directory} for the file of a load: 32 MiB are needed")]
+    LoadSpace {
+        /// The directory.
+        directory: PathBuf,
+    },
     /// A file operation failed.
     #[error(transparent)]
     Disk(#[from] syncline_vfs::Error),

@@ -52,7 +52,11 @@ impl Plan {
         let elsewhere = is_copy_on_write(summary.file_system.as_deref());
         let sizes = Sizes::of(directory, free, elsewhere, self.read_file_bytes).ok()?;
         let laps = [FileState::Unwritten, FileState::Append].map(|state| {
-            let uses = |step: &Step| matches!(step, Step::Sync(sync) if sync.file_state == state);
+            let uses = |step: &Step| match step {
+                Step::Sync(sync) => sync.file_state == state,
+                Step::Shape { shape, .. } => shape.file_state == state,
+                _ => false,
+            };
             if self.steps.iter().any(uses) { sizes.lap } else { 0 }
         });
         let transfers = |step: &Step| matches!(step, Step::Sequential { .. });
@@ -65,7 +69,12 @@ impl Plan {
 pub(crate) fn shortest_ns(step: &Step) -> Nanos {
     match step {
         Step::Sync(step) => step.span.min_ns,
+        Step::EndLoad => 0,
         Step::Idle { span_ns }
+        | Step::Pause { span_ns }
+        | Step::BeginLoad { lead_ns: span_ns, .. }
+        | Step::Sample { span_ns, .. }
+        | Step::Shape { span_ns, .. }
         | Step::Line1 { span_ns, .. }
         | Step::LineMax { span_ns, .. }
         | Step::PlainWrite { span_ns }
@@ -87,9 +96,14 @@ fn bytes_written(step: &Step) -> f64 {
         Step::Sync(step) => step.write_bytes as f64 * merged_rate(step.outstanding),
         Step::Line1 { .. } => line(1),
         Step::LineMax { outstanding, .. } => line(outstanding.unwrap_or(16)),
+        Step::Shape { shape, .. } => shape.bytes() as f64 * merged_rate(1),
+        Step::Sample { .. } => LINE_BYTES as f64 * crate::over_time::RATE_PER_S as f64,
         Step::PlainWrite { .. } => line(2),
         Step::Sequential { direction: Direction::Write, .. } => ASSUMED_BYTES_PER_S,
         Step::Idle { .. }
+        | Step::Pause { .. }
+        | Step::BeginLoad { .. }
+        | Step::EndLoad
         | Step::RandomReads { .. }
         | Step::Sequential { direction: Direction::Read, .. } => 0.0,
     };

@@ -11,7 +11,10 @@
 //! | file | what it holds |
 //! |---|---|
 //! | `plan`, `plan_tests`, `estimate` | the steps of a probe, and their cost in time, bytes and space |
-//! | `probe`, `probe_tests`, `directory_probe` | the probe of several directories, and of one |
+//! | `probe`, `probe_tests`, `directory_probe` | the probe of several directories, and of one; its steps for products and loads in `directory_probe_products` |
+//! | `fitness` | whether a directory is good enough for a product |
+//! | `load` | loads beside which a probe measures |
+//! | `over_time` | syncs at a low rate over hours, and their stalls |
 //! | `device` | facts about the layers below a directory |
 //! | `measure` | files, workers, histograms and windows of a cell |
 //! | `disk_counters` | the kernel's counters per sync |
@@ -29,8 +32,11 @@ mod disk_counters;
 mod error;
 mod estimate;
 mod fio;
+mod fitness;
+mod load;
 mod measure;
 mod notes;
+mod over_time;
 mod plan;
 mod probe;
 pub mod record;
@@ -47,6 +53,11 @@ pub use device::inspect;
 pub use error::{Error, Result};
 pub use estimate::{ASSUMED_BYTES_PER_S, ASSUMED_SYNCS_PER_S, Estimate};
 pub use fio::fio_command;
+pub use fitness::{
+    Deadline, FITNESS_BUDGET_NS, Position, Product, Shape, Threshold, WriteStep, product, products,
+};
+pub use load::Load;
+pub use over_time::{BESIDE_NS, Phase};
 pub use plan::{MethodChoice, Plan, PlanKind, Span, Step, SyncStep};
 pub use probe::{Observer, Progress, Silent, probe};
 pub use result::*;

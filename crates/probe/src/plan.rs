@@ -5,7 +5,7 @@
 //! 3. The line is always measured with 4 KiB writes that advance through written blocks.
 //! 4. No cell's rate comes from less than its minimum time.
 
-use crate::{Direction, FileState, Placement, SyncLine};
+use crate::{Direction, FileState, Load, Phase, Placement, Product, Shape, SyncLine};
 use syncline_instrument::Nanos;
 use syncline_instrument::clock::SECOND;
 use syncline_vfs::{Promise, SyncMethod};
@@ -41,6 +41,8 @@ pub struct Plan {
     pub read_file_bytes: u64,
     /// The disk's rotation speed if the user gave it, in turns a minute.
     pub rpm: Option<u32>,
+    /// The products for which the directory is judged.
+    pub products: Vec<&'static Product>,
 }
 
 /// The kind of plan.
@@ -52,6 +54,10 @@ pub enum PlanKind {
     Full,
     /// The line alone, or a repetition that shows whether the machine changed.
     Brief,
+    /// The operations of products, in windows apart in time.
+    Fitness,
+    /// Syncs at a low rate over time.
+    OverTime,
     /// Steps that the caller chose.
     Custom,
 }
@@ -79,6 +85,34 @@ pub enum Step {
         method: MethodChoice,
         /// The number outstanding; `None` for that of the best cell.
         outstanding: Option<usize>,
+        /// The duration.
+        span_ns: Nanos,
+    },
+    /// Waits while nothing is measured.
+    Pause {
+        /// The duration.
+        span_ns: Nanos,
+    },
+    /// A window of a product's operations.
+    Shape {
+        /// The operations.
+        shape: &'static Shape,
+        /// The duration.
+        span_ns: Nanos,
+    },
+    /// Starts a load in the directory, beside which the following steps are measured.
+    BeginLoad {
+        /// The load.
+        load: Load,
+        /// The time before the next step.
+        lead_ns: Nanos,
+    },
+    /// Ends the load.
+    EndLoad,
+    /// Syncs at a constant low rate.
+    Sample {
+        /// The phase to which they belong.
+        phase: Phase,
         /// The duration.
         span_ns: Nanos,
     },
@@ -198,6 +232,7 @@ impl Plan {
             deadline_ns: Some(18 * SECOND),
             read_file_bytes: 1 << 30,
             rpm: None,
+            products: Vec::new(),
         }
     }
 
@@ -223,6 +258,7 @@ impl Plan {
             deadline_ns: None,
             read_file_bytes: 16 << 30,
             rpm: None,
+            products: Vec::new(),
         }
     }
 
@@ -263,13 +299,21 @@ impl Plan {
             deadline_ns: Some(6 * SECOND),
             read_file_bytes: 0,
             rpm: None,
+            products: Vec::new(),
         }
     }
 
     /// The caller's own steps, without a deadline.
     pub fn custom(steps: Vec<Step>) -> Plan {
         let kind = PlanKind::Custom;
-        Plan { kind, steps, deadline_ns: None, read_file_bytes: 1 << 30, rpm: None }
+        Plan {
+            kind,
+            steps,
+            deadline_ns: None,
+            read_file_bytes: 1 << 30,
+            rpm: None,
+            products: Vec::new(),
+        }
     }
 
     /// "steady" if cells ran until their windows agreed, else "burst".

@@ -102,6 +102,11 @@ fn resolve_all(directories: &[PathBuf]) -> Result<Vec<PathBuf>> {
 fn in_words(step: &Step) -> String {
     match step {
         Step::Idle { .. } => "the disk at rest".to_owned(),
+        Step::Pause { .. } => "a pause between windows".to_owned(),
+        Step::Shape { shape, .. } => shape.in_words(),
+        Step::BeginLoad { load, .. } => format!("starts {load}"),
+        Step::EndLoad => "ends the load".to_owned(),
+        Step::Sample { phase, .. } => format!("syncs at a low rate, {}", phase.name()),
         Step::Sync(step) => {
             let method = match step.method {
                 MethodChoice::Named(method) => method.name(),

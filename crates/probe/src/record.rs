@@ -31,6 +31,8 @@ pub fn from_probe(
         notes: result.notes.clone(),
         cut_short: result.incomplete.clone(),
         not_run,
+        fitness: result.fitness.clone(),
+        over_time: result.over_time.clone(),
     };
     ProbeRecord { identity: identity.clone(), body }
 }

@@ -8,8 +8,8 @@
 use std::path::PathBuf;
 use syncline_instrument::Nanos;
 use syncline_record::{
-    CellFigures, DroppedSyncs, Fact, FlushCounts, Latency, PlainWrite, ReadCell, SequentialCell,
-    Verdict,
+    CellFigures, DroppedSyncs, Fact, Fitness, FlushCounts, Latency, PlainWrite, ReadCell,
+    SequentialCell, SyncsOverTime, Verdict,
 };
 use syncline_vfs::SyncMethod;
 
@@ -42,6 +42,10 @@ pub struct ProbeResult {
     pub flush_counts: FlushCounts,
     /// The directory's verdict first, then those of single methods.
     pub verdicts: Vec<Verdict>,
+    /// The verdicts for the plan's products.
+    pub fitness: Vec<Fitness>,
+    /// Syncs at a low rate over time; `None` unless the plan has them.
+    pub over_time: Option<SyncsOverTime>,
     /// Notes for the reader, one sentence each.
     pub notes: Vec<String>,
     /// The reason why the probe ended early, if it did.

@@ -77,8 +77,10 @@ impl Drop for Scratch {
     }
 }
 
-/// Removes every temporary file of this process, before it exits after Ctrl-C. Returns their number.
+/// Ends the commands that run beside a measurement, and removes every temporary file of this process, before
+/// it exits after Ctrl-C. Returns the number of files.
 pub fn remove_all() -> usize {
+    crate::load::end_all();
     let mut files = registry();
     let count = files.len();
     for path in files.drain(..) {

@@ -15,6 +15,7 @@
 //! | `identity`, `any_record`, `run`, `probe`, `observation`, `verification` | the kinds of records, and the identity that all start with |
 //! | `configuration`, `environment`, `figures`, `interval`, `assessment` | the parts of a run: plan, machine, figures, bottleneck and warnings |
 //! | `cost`, `fold_cost`, `profiler_overhead`, `stacks` | the cost by module, folded from the stacks saved next to a record |
+//! | `fitness`, `over_time` | whether a directory is good enough for a product; its syncs over time |
 //! | `finding`, `invariants`, `rate_rule`, `sync_line_ratio` | checks of a record's figures against its durability promise and against each other |
 //! | `schema`, `schema_macro` | the JSON schema, generated from the types |
 //! | `json_lines`, `writer`, `read`, `record_paths` | the file: its lines, written and read; files by name or id |
@@ -30,12 +31,14 @@ mod environment;
 mod error;
 mod figures;
 mod finding;
+mod fitness;
 mod fold_cost;
 mod identity;
 mod interval;
 mod invariants;
 mod json_lines;
 mod observation;
+mod over_time;
 mod probe;
 mod profiler_overhead;
 mod rate_rule;
@@ -72,11 +75,13 @@ pub use figures::{
 pub use finding::{
     Finding, contradicted_syncs, count_finding, findings, note_findings, rate_finding,
 };
+pub use fitness::{Fitness, FitnessShape, FitnessThreshold, FitnessWindow, ResolvedLatency};
 pub use fold_cost::{CostContext, disagreements, folded, is_derived, map_for};
 pub use identity::{FORMAT_NAME, FORMAT_VERSION, Format, Identity};
 pub use interval::Interval;
 pub use invariants::violations;
 pub use observation::{ObservationBody, ObservationRecord, ObservedInterval, ObservedStore};
+pub use over_time::{Stall, SyncInterval, SyncPhase, SyncsOverTime};
 pub use probe::{
     Cell, CellFigures, Fact, FlushCounts, Layer, Mode, NotRun, PlainWrite, ProbeBody, ProbeDevice,
     ProbeRecord, ReadCell, SequentialCell, Verdict,

@@ -2,7 +2,9 @@
 
 use super::environment::{Machine, SyncLine};
 use super::figures::{Counted, Latency};
+use super::fitness::Fitness;
 use super::identity::Identity;
+use super::over_time::SyncsOverTime;
 use super::schema_macro::{Described, described};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -228,6 +230,12 @@ described! {
         pub cut_short: Option<String>,
         /// Rows of the survey this probe belongs to that were planned and not run.
         pub not_run: Vec<NotRun>,
+        /// Whether the directory is good enough for products; empty unless the probe was asked for them.
+        #[serde(default)]
+        pub fitness: Vec<Fitness>,
+        /// Its syncs at a low rate over time; null unless the probe was asked for them.
+        #[serde(default)]
+        pub over_time: Option<SyncsOverTime>,
     }
 }
 

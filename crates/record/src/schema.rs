@@ -69,6 +69,13 @@ const WORDS: &[(&str, &str, &[&str])] = &[
     ("VerificationRecord", "outcome", &["held", "broken", "promises nothing", "unknown"]),
     ("ProbeRecord", "label", &["burst", "steady"]),
     ("Verdict", "word", &["not durable", "implausible", "consistent with flushing", "unknown"]),
+    ("Fitness", "word", &["fit", "unfit", "not known"]),
+    ("SyncPhase", "name", &["alone", "beside", "over time"]),
+    ("Stall", "phase", &["alone", "beside", "over time"]),
+    ("FitnessThreshold", "word", &["fit", "unfit", "not known"]),
+    ("FitnessThreshold", "statistic", &["p99", "mean", "rate"]),
+    ("FitnessThreshold", "unit", &["ms", "us", "per second"]),
+    ("FitnessShape", "file_state", &["overwrite", "unwritten extents", "append"]),
     (
         "Saturation",
         "verdict",

@@ -26,7 +26,7 @@ pub(crate) use list::{ListArgs, Listed};
 pub(crate) use manual::ManualArgs;
 pub(crate) use observe::{CleanArgs, ObserveArgs};
 pub(crate) use private::PrivateArgs;
-pub(crate) use probe::{ModelArgs, ProbeArgs, ProbeVerb, WritetestArgs};
+pub(crate) use probe::{ALL_PRODUCTS, ModelArgs, ProbeArgs, ProbeVerb, WritetestArgs};
 pub(crate) use run::{ArrivalArg, LikeArgs, RunArgs};
 pub(crate) use show::{ShowArgs, StacksArg};
 pub(crate) use survey::SurveyArgs;

@@ -1,14 +1,17 @@
 //! `syncline probe`, `syncline probe writetest` and `syncline model`.
 
+use clap::builder::PossibleValuesParser;
 use clap::{Args, Subcommand};
 use std::path::PathBuf;
+use std::time::Duration;
 use syncline_console::{OutputArgs, value};
+use syncline_probe::Load;
 
 /// Measure how many durable writes/s a directory can do, and report what is under it.
 #[derive(Args, Debug)]
 #[command(
     args_conflicts_with_subcommands = true,
-    before_help = "Examples:\n  syncline probe .\n  syncline probe --full /mnt/a /mnt/b"
+    before_help = "Examples:\n  syncline probe .\n  syncline probe --for etcd /var/lib/etcd\n  syncline probe --watch 6h /srv\n  syncline probe --full /mnt/a /mnt/b"
 )]
 pub(crate) struct ProbeArgs {
     #[command(subcommand)]
@@ -21,6 +24,35 @@ pub(crate) struct ProbeArgs {
     /// Measure every combination for 3 to 30 s until it is steady (hours), instead of a burst of at most 20 s
     #[arg(long)]
     pub(crate) full: bool,
+
+    /// Judge the directory for products, by their own writes and published limits: exit code 0 is fit, 1
+    /// unfit, 2 not known
+    #[arg(
+        long = "for",
+        value_name = "PRODUCT",
+        value_delimiter = ',',
+        value_parser = product_names(),
+        conflicts_with = "full"
+    )]
+    pub(crate) products: Vec<String>,
+
+    /// Time for each directory with --for (30s without it); of the phase beside a load otherwise (20s)
+    #[arg(long, value_name = "TIME", value_parser = value::some_duration)]
+    pub(crate) duration: Option<Duration>,
+
+    /// Measure while a load runs in the directory: writer, syncs, read, or "command:COMMAND LINE"
+    #[arg(long, value_name = "LOAD", conflicts_with = "full")]
+    pub(crate) beside: Option<Load>,
+
+    /// Measure syncs at a low rate for this long, such as 6h, and list the stalls; Ctrl-C shows the result so
+    /// far
+    #[arg(
+        long,
+        value_name = "TIME",
+        value_parser = value::some_duration,
+        conflicts_with_all = ["full", "products"]
+    )]
+    pub(crate) watch: Option<Duration>,
 
     /// Rotation speed of a spinning disk, per minute, if you know it
     #[arg(long, value_name = "RPM", value_parser = clap::value_parser!(u32).range(1..))]
@@ -36,6 +68,15 @@ pub(crate) struct ProbeArgs {
 
     #[command(flatten)]
     pub(crate) output: OutputArgs,
+}
+
+/// The word for all products.
+pub(crate) const ALL_PRODUCTS: &str = "all";
+
+/// The names of the products, and the word for all of them.
+fn product_names() -> PossibleValuesParser {
+    let names = syncline_probe::products().iter().map(|product| product.name.as_str());
+    PossibleValuesParser::new(names.chain([ALL_PRODUCTS]))
 }
 
 /// Other ways to measure.

@@ -1,14 +1,17 @@
 //! `syncline probe`: how many durable writes directories complete, and the classic log writer.
 
 use super::environment;
-use crate::args::{ProbeArgs, ProbeVerb, WritetestArgs};
+use crate::args::{ALL_PRODUCTS, ProbeArgs, ProbeVerb, WritetestArgs};
 use crate::{interrupt, recording_mount};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
+use std::time::Duration;
 use syncline_console::{CannotRun, Outcome, Verdict, terminal};
 use syncline_instrument::clock;
 use syncline_probe::record::from_probe;
-use syncline_probe::{Plan, ProbeResult, Progress, WriteTest};
+use syncline_probe::{
+    BESIDE_NS, FITNESS_BUDGET_NS, Plan, ProbeResult, Product, Progress, WriteTest,
+};
 use syncline_record::{ProbeRecord, Record, Writer, units};
 use syncline_report::Rating;
 use syncline_report::table::{self, Detail};
@@ -19,8 +22,9 @@ pub(crate) fn probe(args: &ProbeArgs) -> Outcome {
         return writetest(args);
     }
     let rating = args.endurance.as_deref().map(Rating::parse).transpose()?;
-    let mut plan = if args.full { Plan::full() } else { Plan::quick() };
+    let mut plan = plan(args)?;
     plan.rpm = args.rpm;
+    refuse_repeated(&args.directories)?;
     for directory in &args.directories {
         environment::must_be_directory(directory)?;
         recording_mount::refuse_recording_mount(directory)?;
@@ -42,6 +46,47 @@ pub(crate) fn probe(args: &ProbeArgs) -> Outcome {
     });
     let kept = kept.fold(Verdict::Holds, Verdict::and);
     Ok(records.iter().map(verdict).fold(kept, Verdict::and))
+}
+
+/// The plan that the options ask for.
+fn plan(args: &ProbeArgs) -> Result<Plan, CannotRun> {
+    let nanoseconds = |time: Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
+    if args.products.is_empty() {
+        if args.watch.is_some() || args.beside.is_some() {
+            let beside_ns = args.duration.map_or(BESIDE_NS, nanoseconds);
+            let watch_ns = args.watch.map(nanoseconds);
+            return Ok(Plan::over_time(args.beside.as_ref(), watch_ns, beside_ns));
+        }
+        if args.duration.is_some() {
+            let sentence = "--duration needs --for, --beside or --watch: the steps of a probe have fixed times";
+            return Err(CannotRun::because(sentence));
+        }
+        return Ok(if args.full { Plan::full() } else { Plan::quick() });
+    }
+    let budget_ns = args.duration.map_or(FITNESS_BUDGET_NS, nanoseconds);
+    let all = args.products.iter().any(|name| name == ALL_PRODUCTS);
+    let is_named = |product: &&Product| all || args.products.contains(&product.name);
+    let products: Vec<_> = syncline_probe::products().iter().filter(is_named).collect();
+    let plan = Plan::fitness(&products, budget_ns);
+    Ok(match &args.beside {
+        Some(load) => plan.beside(load),
+        None => plan,
+    })
+}
+
+/// Refuses a directory that is given twice, under any name: its two probes would share one set of figures.
+fn refuse_repeated(directories: &[PathBuf]) -> Result<(), CannotRun> {
+    let mut known = Vec::new();
+    for directory in directories {
+        environment::must_be_directory(directory)?;
+        let real = environment::real(directory)?;
+        if known.contains(&real) {
+            let directory = directory.display();
+            return Err(CannotRun(format!("{directory} is given twice; name each directory once")));
+        }
+        known.push(real);
+    }
+    Ok(())
 }
 
 /// Prints the cost of a plan before it runs.
@@ -133,6 +178,13 @@ fn show(
         let records: Vec<Record> = records.iter().cloned().map(Record::from).collect();
         return terminal::print(&(syncline_record::json(&records) + "\n"));
     }
+    if !args.products.is_empty() && !args.wide {
+        return terminal::print_view(|| table::fitness(records));
+    }
+    if (args.watch.is_some() || args.beside.is_some()) && !args.wide {
+        let view = || records.iter().map(table::over_time).collect::<Vec<_>>().join("\n");
+        return terminal::print_view(view);
+    }
     let detail = if args.wide { Detail::Wide } else { Detail::Short };
     for record in records {
         terminal::print_view(|| table::probe(record, detail))?;
@@ -153,8 +205,14 @@ pub(super) fn verdict(record: &ProbeRecord) -> Verdict {
         terminal::error(&format!("{subject}: {word}: {reason}"));
     }
     let partial = record.body.cut_short.is_some();
+    let fitness = record.body.fitness.iter().map(|fitness| match fitness.word.as_str() {
+        "fit" => Verdict::Holds,
+        "unfit" => Verdict::Broken,
+        _ => Verdict::Partial,
+    });
+    let fitness = fitness.fold(Verdict::Holds, Verdict::and);
     let first = if broken.is_some() { Verdict::Broken } else { Verdict::Holds };
-    first.and(if partial { Verdict::Partial } else { Verdict::Holds })
+    first.and(fitness).and(if partial { Verdict::Partial } else { Verdict::Holds })
 }
 
 fn writetest(args: &WritetestArgs) -> Outcome {

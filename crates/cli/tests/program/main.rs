@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `support.rs` | starts the program in its own directory |
 //! | `runs.rs`, `records.rs`, `survey.rs`, `meter.rs` | runs, records, a survey, profiled runs |
+//! | `fitness.rs` | `probe --for`, `--beside`, `--watch` |
 //! | `pgbench.rs`, `sysbench.rs`, `ycsb.rs` | the compatibility commands |
 //! | `verify.rs`, `verify_disk.rs`, `verify_isolation.rs` | `verify` |
 //! | `help_texts.rs`, `bad_input.rs`, `disk_space.rs`, `interrupts.rs` | help; bad input; a full disk; Ctrl-C |
@@ -12,6 +13,7 @@
 
 mod bad_input;
 mod disk_space;
+mod fitness;
 mod help_texts;
 mod interrupts;
 mod meter;

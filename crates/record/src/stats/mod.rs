@@ -1,7 +1,9 @@
 //! The statistics that records and views use; pure functions over finite figures.
 
+mod binomial;
 mod summary;
 mod wilson_interval;
 
+pub use binomial::{ShareSide, compare_share, quantile_interval, samples_for_quantile};
 pub use summary::{median, percentile, range};
 pub use wilson_interval::share_range;

@@ -426,6 +426,8 @@ fn probe_body() -> ProbeBody {
             clients: 1_000,
             reason: "a thread a client: 1,000 threads would measure the scheduler".to_owned(),
         }],
+        fitness: Vec::new(),
+        over_time: None,
     }
 }
 

@@ -18,6 +18,8 @@ mod closed_schema;
 #[path = "../shared/cost_fixture.rs"]
 mod cost_fixture;
 mod findings;
+#[path = "../shared/fitness_fixture.rs"]
+mod fitness_fixture;
 #[path = "../shared/fixture.rs"]
 mod fixture;
 mod invariants;

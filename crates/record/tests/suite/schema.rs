@@ -1,6 +1,7 @@
 //! The published schema: generated from the declarations, and checked against real records.
 
 use crate::closed_schema::check;
+use crate::fitness_fixture::{fitness_probe, probe_over_time};
 use crate::fixture::{self, SQLITE};
 use serde_json::{Value, json};
 use std::fs;
@@ -24,6 +25,8 @@ fn one_or_several_records_match_the_schema() {
     check(&fixture::survey());
     check(&[Record::from(fixture::overloaded())]);
     check(&[Record::from(fixture::probe())]);
+    check(&[Record::from(fitness_probe())]);
+    check(&[Record::from(probe_over_time())]);
     let mut run = fixture::run(SQLITE, 1, 9_000.0, 1.0);
     run.end = syncline_record::RunEnd::from_intervals(&run.intervals, "it has no end: cut short");
     check(&[Record::from(run)]);

@@ -8,6 +8,7 @@
 //! |---|---|
 //! | `run`, `run_parts`, `commit_path`, `statements`, `cost` | the view of a run and its parts |
 //! | `probe`, `probe_device`, `endurance` | the view of a probe |
+//! | `fitness`, `over_time` | the verdicts for products; syncs over time and stalls |
 //! | `observation`, `verification`, `survey`, `compare`, `list` | the views of other records, of several, and of a folder |
 //! | `stores`, `matrix`, `series` | tables of several surveys or runs |
 //! | `from_dual`, `as_published` | records next to published figures |
@@ -23,11 +24,13 @@ mod commit_path;
 mod compare;
 mod cost;
 mod endurance;
+mod fitness;
 mod from_dual;
 mod grid;
 mod list;
 mod matrix;
 pub(crate) mod observation;
+mod over_time;
 mod probe;
 mod probe_device;
 mod prose;
@@ -50,10 +53,12 @@ pub use as_published::{PublishedSource, as_published};
 pub use compare::compare;
 pub use cost::{accounts, cost, functions_of};
 pub use endurance::{endurance_of_line, endurance_of_run};
+pub use fitness::fitness;
 pub use from_dual::from_dual;
 pub use list::list;
 pub use matrix::matrix;
 pub use observation::observation;
+pub use over_time::over_time;
 pub use probe::{Detail, probe};
 pub use prose::{list_item, option, paragraph};
 pub use run::run;

@@ -18,6 +18,12 @@ pub enum Detail {
 /// The view of a probe.
 pub fn probe(record: &ProbeRecord, detail: Detail) -> String {
     let mut text = headline(record);
+    if !record.body.fitness.is_empty() {
+        text += &format!("\n{}", super::fitness(std::slice::from_ref(record)));
+    }
+    if record.body.over_time.is_some() {
+        text += &format!("\n{}", super::over_time(record));
+    }
     text += &cells(record, detail);
     text += &transfers(record);
     text += &probe_device::device(record);

@@ -9,7 +9,7 @@
 //! | `html_tree.rs`, `page_outline.rs` | a page as a tree of elements; its outline for golden files |
 //! | `conversion.rs`, `real_run.rs`, `consistency.rs` | records of results of the runner and the probe; of real runs; their figures agree |
 //! | `golden.rs` | comparison with golden files |
-//! | `fixture.rs`, `cost_fixture.rs`, `closed_schema.rs` | made-up records; costs; the schema to hold records against: all of the `record` crate |
+//! | `fixture.rs`, `cost_fixture.rs`, `fitness_fixture.rs`, `closed_schema.rs` | made-up records; costs; verdicts for products; the schema to hold records against: all of the `record` crate |
 //! | `published_fixture.rs` | made-up records of published workloads |
 
 #![allow(clippy::unwrap_used, reason = "a test may fail by an unwrap anywhere")]
@@ -28,6 +28,8 @@ mod conversion;
 mod cost;
 #[path = "../../../record/tests/shared/cost_fixture.rs"]
 mod cost_fixture;
+#[path = "../../../record/tests/shared/fitness_fixture.rs"]
+mod fitness_fixture;
 #[path = "../../../record/tests/shared/fixture.rs"]
 mod fixture;
 mod golden;

@@ -1,8 +1,9 @@
 //! Every terminal view compared with its golden file, and rules that hold for all views.
 
+use crate::fitness_fixture::{fitness_probe, probe_over_time};
 use crate::fixture::{self, ENGINE, SQLITE};
 use crate::golden;
-use syncline_record::{CommitPathFigures, PathFigures, Record, RecordFile, RunRecord};
+use syncline_record::{CommitPathFigures, PathFigures, ProbeRecord, Record, RecordFile, RunRecord};
 use syncline_report::DiskModel;
 use syncline_report::compare::compare;
 use syncline_report::html;
@@ -26,6 +27,8 @@ fn every_view() -> Vec<(&'static str, String)> {
         ("survey.txt", table::survey(&surveys[0])),
         ("matrix.txt", table::matrix(&Survey::all(&two))),
         ("probe.txt", table::probe(&fixture::probe(), Detail::Short)),
+        ("probe_fitness.txt", table::fitness(&fitness_probes())),
+        ("probe_over_time.txt", table::over_time(&probe_over_time())),
         ("probe_wide.txt", table::probe(&fixture::probe(), Detail::Wide)),
         ("run.txt", table::run(&fixture::run(SQLITE, 8, 9_120.0, 1.0))),
         (
@@ -43,6 +46,30 @@ fn every_view() -> Vec<(&'static str, String)> {
         ),
         ("list.txt", table::list(&listed)),
     ]
+}
+
+/// Two directories side by side; of the second nothing could be measured.
+fn fitness_probes() -> Vec<ProbeRecord> {
+    let mut unmeasured = fitness_probe();
+    unmeasured.body.directory = "/mnt/slow".to_owned();
+    let etcd = &mut unmeasured.body.fitness[0];
+    etcd.word = "not known".to_owned();
+    etcd.reason = "wal: cannot write in /mnt/slow: Read-only file system".to_owned();
+    etcd.consequence = None;
+    etcd.shapes[0].windows.clear();
+    etcd.shapes[0].worst_window = None;
+    etcd.shapes[0].latency_ns = None;
+    vec![fitness_probe(), unmeasured]
+}
+
+#[test]
+fn a_probe_for_products_is_shown_with_its_verdicts() {
+    let text = table::probe(&fitness_probe(), Detail::Short);
+    assert!(text.contains("etcd in /home/ann/bench: unfit"), "{text}");
+    assert!(text.contains("too few: 368 are needed"), "{text}");
+    let text = table::probe(&probe_over_time(), Detail::Short);
+    assert!(text.contains("beside: a buffered writer"), "{text}");
+    assert_eq!(table::over_time(&fitness_probe()), "", "it measured none");
 }
 
 #[test]
