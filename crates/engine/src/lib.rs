@@ -208,7 +208,7 @@ pub use database::{CheckpointStats, Database, Inspection, Stats};
 pub use distribution::{CLASSES, Distribution};
 pub use error::{Error, PatchFailure, Result};
 pub use ids::{Csn, DatabaseId, FrameNumber, PageId, SegmentNumber, SlotId, TreeId};
-pub use options::Options;
+pub use options::{BufferMode, Options};
 pub use table::{
     Change, Mark, Path, PrefetchKey, Prefetcher, Row, Table, Transaction, TypedSession,
 };

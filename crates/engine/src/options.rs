@@ -13,15 +13,44 @@ use std::path::PathBuf;
 use std::sync::OnceLock;
 use syncline_instrument::memory;
 
+/// Where the pages of a stored database are. A database that was written in one mode opens in every other.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum BufferMode {
+    /// All in memory, after a while: a page is loaded when it is first needed, or behind the opening. The
+    /// database must fit into [`Options::resident_bytes_max`].
+    #[default]
+    Resident,
+    /// In memory up to [`Options::resident_bytes_max`]; the operating system's page cache is the
+    /// second level. The database may be larger.
+    Mapped,
+    /// In memory up to [`Options::resident_bytes_max`]; the rest is read past the page cache, where
+    /// the file system offers it. The database may be larger.
+    Disk,
+}
+
+impl BufferMode {
+    /// The mode's name in settings.
+    pub fn name(self) -> &'static str {
+        match self {
+            BufferMode::Resident => "resident",
+            BufferMode::Mapped => "mapped",
+            BufferMode::Disk => "disk",
+        }
+    }
+}
+
 /// How a database is made and run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Options {
     /// Bytes in a page: a power of two from 512 to 32768. Default 8192. Small ones are for tests.
     pub page_bytes: u32,
-    /// Bytes that pages may take in memory, at least 16 pages. The free space in the 2 MiB blocks that hold
-    /// leaves counts too. At the cap, memory that no reader needs is freed first; then requests are refused
-    /// with [`Error::Capped`]. Default: half of what the process may use (the machine's memory or the limit
-    /// of its control group, whichever is less), or 4 GiB where the system does not report it.
+    /// Where pages are. Default: all in memory.
+    pub buffer_mode: BufferMode,
+    /// Bytes that pages may take in memory, at least 16 pages: the size of the cache in the modes `Mapped`
+    /// and `Disk`. The free space in the 2 MiB blocks that hold leaves counts too. At the cap, memory that
+    /// no reader needs is freed first; then requests are refused with [`Error::Capped`]. Default: half of
+    /// what the process may use (the machine's memory or the limit of its control group, whichever is less),
+    /// or 4 GiB where the system does not report it.
     pub resident_bytes_max: u64,
     /// Bytes for before-images of pages that change before a running checkpoint has written them, at least 4
     /// pages; used only while a checkpoint runs. Writers wait for the disk when they are used up. Beyond 16
@@ -94,12 +123,29 @@ impl Default for Options {
 }
 
 impl Options {
+    /// The defaults for a database that may be larger than its memory: `cache_bytes` is the budget for
+    /// everything whose size grows with the work. Pages get seven eighths of it, before-images of pages
+    /// included (`resident_bytes_max`, `pre_image_bytes_max`), and before-images of rows
+    /// (`version_bytes_max`) and the read set of a transaction (`read_bytes_max`) a sixteenth each.
+    #[must_use]
+    pub fn with_cache(buffer_mode: BufferMode, cache_bytes: u64) -> Options {
+        Options {
+            buffer_mode,
+            resident_bytes_max: cache_bytes / 8 * 7,
+            pre_image_bytes_max: (cache_bytes / 8).min(256 << 20),
+            version_bytes_max: cache_bytes / 16,
+            read_bytes_max: cache_bytes / 16,
+            ..Options::default()
+        }
+    }
+
     /// The defaults for a process that may use `limit` bytes of memory, if that is known.
     fn for_memory(limit: Option<u64>) -> Options {
         let resident_bytes_max = limit.map_or(RESIDENT_BYTES_UNKNOWN, |bytes| bytes / 2);
         let part = resident_bytes_max / 8;
         Options {
             page_bytes: 8192,
+            buffer_mode: BufferMode::Resident,
             resident_bytes_max,
             pre_image_bytes_max: 256 << 20,
             version_bytes_max: part.min(256 << 20),
@@ -214,7 +260,7 @@ impl Options {
 
 #[cfg(test)]
 mod tests {
-    use super::Options;
+    use super::{BufferMode, Options};
     use crate::Error;
 
     #[test]
@@ -228,6 +274,16 @@ mod tests {
         assert_eq!(of(Some(64 << 30)), (32 << 30, 256 << 20));
         assert_eq!(of(None), (4 << 30, 256 << 20));
         assert_eq!(Options::default(), Options::default());
+    }
+
+    #[test]
+    fn a_cache_is_shared_by_pages_versions_and_read_sets() {
+        let options = Options::with_cache(BufferMode::Disk, 64 << 20);
+        options.check().unwrap();
+        assert_eq!(options.buffer_mode, BufferMode::Disk);
+        let sum = options.resident_bytes_max + options.version_bytes_max + options.read_bytes_max;
+        assert_eq!(sum, 64 << 20);
+        assert!(options.pre_image_bytes_max <= options.resident_bytes_max);
     }
 
     #[test]

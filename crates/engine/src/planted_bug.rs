@@ -71,6 +71,16 @@ pub(crate) enum PlantedBug {
     RootsInOneBlock,
     /// A failed sync of the data file counts as successful.
     SwallowDataSyncError,
+    /// Pages are evicted whether or not a checkpoint in force holds them as they are.
+    EvictDirty,
+    /// A leaf with locked rows is evicted.
+    EvictLocked,
+    /// The evidence of an evicted leaf names no commit.
+    EvidenceWithoutNewest,
+    /// A leaf that was evicted before it was latched counts as an empty one.
+    MergeEvicted,
+    /// Evidence stays when its leaf comes back or is freed.
+    KeepEvidence,
     /// The first checkpoint of a file of format 2 keeps map pages in that format.
     KeepOldMapPages,
     /// Opening trusts the root that it reads and does not rewrite it.

@@ -32,6 +32,8 @@ pub(crate) enum Step {
     Unlock,
     /// Collect garbage.
     Collect,
+    /// Merge a leaf; the tree's structure mutex is held.
+    Merge,
     /// Move the next rows into a hidden tree under construction.
     Build,
     /// Leave the commit section.
@@ -56,7 +58,12 @@ impl Step {
     pub(crate) fn may_hold_lock(self) -> bool {
         matches!(
             self,
-            Step::LogRequest | Step::Checkpoint | Step::Definition | Step::Taken | Step::Wait(_)
+            Step::LogRequest
+                | Step::Checkpoint
+                | Step::Definition
+                | Step::Merge
+                | Step::Taken
+                | Step::Wait(_)
         )
     }
 }

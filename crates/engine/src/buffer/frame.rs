@@ -17,7 +17,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 pub(crate) struct Frame {
     /// The page's contents.
     pub(super) body: Body,
-    /// [`CLEAN`], [`DETACHED`], or the epoch of the last change.
+    /// [`CLEAN`], [`DETACHED`], the epoch of the last change, or that with [`CAPTURED`].
     pub(super) modified_in: AtomicU64,
 }
 
@@ -25,6 +25,10 @@ const _: () = assert!(IS_MODEL || size_of::<Frame>() == 64, "a frame is a cache 
 
 /// `modified_in` of a page that has not changed since the last finished checkpoint.
 pub(super) const CLEAN: u64 = 0;
+
+/// A bit of `modified_in`: the running checkpoint, or one that is in force by now, has captured the page as
+/// of that epoch, and the page has not changed since.
+pub(super) const CAPTURED: u64 = 1 << 62;
 
 /// `modified_in` of a page that no checkpoint may see yet.
 pub(super) const DETACHED: u64 = u64::MAX;
@@ -194,6 +198,11 @@ impl FrameMemory {
     /// Counts a new frame, which takes `frame_bytes` with its page.
     pub(super) fn charge(&self, frame_bytes: u64) {
         self.bytes.fetch_add(frame_bytes, Ordering::Relaxed);
+    }
+
+    /// Counts a frame as freed, although the frame itself waits for its last reader: its page is freed.
+    pub(super) fn release(&self, frame_bytes: u64) {
+        self.bytes.fetch_sub(frame_bytes, Ordering::Relaxed);
     }
 
     /// Counts a frame that waits for its last reader.

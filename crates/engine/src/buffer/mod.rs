@@ -22,20 +22,23 @@
 //!
 //! Leaves lie in [`blocks`], which the system backs with huge pages; all other pages come from the allocator.
 //!
-//! All pages are resident: an absent page is a bug, except for the misses that tests force.
+//! A page is absent, on disk, loading or resident ([`translation`]). A page that is not resident is a
+//! [`Miss`]: its user releases everything, loads it ([`page_load`]) and starts again.
 //!
 //! | file | contents |
 //! |---|---|
 //! | `pages`, `options` | the buffer: pages found, made, replaced and freed |
-//! | `frame`, `translation` | a page in memory; the table from numbers to frames |
+//! | `frame`, `translation`, `page_table` | a page in memory; the table from numbers to frames; its chunks |
+//! | `page_map`, `page_load`, `eviction` | where images lie in the data file; pages that come and go |
 //! | `page`, `leaf/`, `inner`, `extent`, `version_word` | the formats of pages and rows in memory |
 //! | `page_packing` | the format of images on the disk |
 //! | `page_snapshot`, `image_pool` | the snapshot for a checkpoint, and the images that it still needs |
 //! | `page_allocator`, `blocks`, `memory_need`, `retry` | page numbers, huge pages, memory below the cap |
 //! | `prefetch`, `prefetch_hint`, `separator_index` | fewer cache misses on the way to a row |
-//! | `miss`, `fuzzing`, `tests` | forced misses, fuzzing, tests |
+//! | `miss`, `memory_source`, `fuzzing`, `tests` | misses, also forced ones; eviction, fuzzing and tests |
 
 mod blocks;
+mod eviction;
 pub(crate) mod extent;
 mod frame;
 #[cfg(any(test, feature = "fuzzing"))]
@@ -44,12 +47,17 @@ mod image_pool;
 mod inner;
 mod leaf;
 mod memory_need;
+#[cfg(test)]
+mod memory_source;
 mod miss;
 mod options;
 pub(crate) mod page;
 mod page_allocator;
+mod page_load;
+pub(crate) mod page_map;
 pub(crate) mod page_packing;
 pub(crate) mod page_snapshot;
+mod page_table;
 mod pages;
 mod prefetch;
 mod prefetch_hint;
@@ -65,9 +73,12 @@ pub(crate) use inner::{Branches, Inner};
 pub(crate) use leaf::{Leaf, NoRoom, POOR, SplitPlan, common_bytes};
 pub(crate) use memory_need::MemoryNeed;
 #[cfg(test)]
+pub(crate) use memory_source::MemoryEvictor;
+#[cfg(test)]
 pub(crate) use miss::reset_forced_misses;
 pub(crate) use miss::{Miss, Stop, without_misses};
 pub(crate) use options::BufferOptions;
+pub(crate) use page_load::{PageSource, near};
 pub(crate) use pages::{Buffer, pin};
 pub(crate) use prefetch::prefetch;
 pub(crate) use retry::{RECLAIMS_MAX, retry_at_cap};

@@ -16,6 +16,8 @@ pub(crate) struct BufferOptions {
     /// Memory for images that wait for a checkpoint after their pages have changed, in bytes; at least a
     /// page.
     pub(crate) pre_image_bytes_max: u64,
+    /// Clean pages are evicted at `resident_bytes_max`: the store may be larger.
+    pub(crate) evicts: bool,
     /// The bytes of a value in each of its extents but the last, which may have fewer: a power of two, 512
     /// bytes to 1 MiB. Pointers to existing values keep their own. Default 1 MiB; small ones are for tests.
     pub(crate) value_extent_bytes: u32,
@@ -30,6 +32,7 @@ impl Default for BufferOptions {
             resident_bytes_max: u64::MAX,
             blocks_from_bytes: 4 << 20,
             pre_image_bytes_max: 16 << 20,
+            evicts: false,
             value_extent_bytes: EXTENT_BYTES_MAX as u32,
             miss_every: None,
         }

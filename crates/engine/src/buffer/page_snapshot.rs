@@ -4,8 +4,9 @@
 //!
 //! | state | `modified_in` | moved by |
 //! |---|---|---|
-//! | clean | 0 | its capture, or reading it from the disk |
+//! | clean | 0 | reading it from the disk |
 //! | dirty | the current epoch | its first change in this epoch, which lists it |
+//! | captured | that epoch with [`CAPTURED`]; clean once the checkpoint is in force | its capture |
 //! | awaiting capture | the epoch before, while a snapshot runs | the snapshot, which begins a new epoch |
 //! | detached | the greatest number | its creation; ended by attaching |
 //!
@@ -24,7 +25,7 @@
 //! pacing.
 
 use super::extent::EXTENT_IMAGE_BYTES_MAX;
-use super::frame::{Body, CLEAN, DETACHED, Frame};
+use super::frame::{Body, CAPTURED, CLEAN, DETACHED, Frame};
 use super::image_pool::{Copies, Image, ImagePool};
 use super::leaf::Leaf;
 use super::miss::Stop;
@@ -154,6 +155,10 @@ pub(super) struct PageSnapshots {
     running: AtomicU64,
     /// Its dirty pages that are not captured yet.
     left: AtomicU64,
+    /// The epoch of the last snapshot whose checkpoint came into force.
+    finished: AtomicU64,
+    /// The length of `listed` after a page was last listed.
+    listed_count: AtomicU64,
     page_bytes: u64,
     pre_image_bytes_max: u64,
 }
@@ -169,6 +174,8 @@ impl PageSnapshots {
             room: Condvar::new(),
             running: AtomicU64::new(0),
             left: AtomicU64::new(0),
+            finished: AtomicU64::new(0),
+            listed_count: AtomicU64::new(0),
             page_bytes: page_bytes.into(),
             pre_image_bytes_max,
         }
@@ -194,7 +201,20 @@ impl PageSnapshots {
 
     /// True if a page last changed in that epoch still has to be captured.
     fn awaits_capture(&self, modified_in: u64) -> bool {
-        modified_in != CLEAN && modified_in != DETACHED && modified_in < self.epoch()
+        modified_in != CLEAN && modified_in < self.epoch()
+    }
+
+    /// True if a page in that state is as its image under the root in force.
+    pub(super) fn is_clean(&self, modified_in: u64) -> bool {
+        let is_captured = modified_in != DETACHED && modified_in & CAPTURED != 0;
+        let finished = self.finished.load(Ordering::Acquire);
+        modified_in == CLEAN || is_captured && modified_in & !CAPTURED <= finished
+    }
+
+    /// About how many pages have changed and are not captured yet.
+    #[inline]
+    pub(super) fn changed(&self) -> u64 {
+        self.listed_count.load(Ordering::Relaxed) + self.left.load(Ordering::Relaxed)
     }
 
     /// A page leaves its frame: gives its image to the pool if the running snapshot still needs it.
@@ -202,7 +222,7 @@ impl PageSnapshots {
         let seen = frame.modified_in.load(Ordering::Acquire);
         if self.awaits_capture(seen) {
             let mut images = self.images.lock();
-            if win(frame, seen) {
+            if win(frame, seen, CLEAN) {
                 images.keep(page, image, false);
             }
         }
@@ -236,20 +256,21 @@ impl PageSnapshots {
             if !self.has_room(&images, free_bytes) {
                 return Err(Stop::PreImages);
             }
-            if win(frame, seen) {
+            if win(frame, seen, CLEAN) {
                 images.keep(page, image, true);
             }
         }
         let mut listed = self.listed.lock();
         frame.modified_in.store(self.epoch(), Ordering::Release);
         listed.push(PageChange::changed(page));
+        self.listed_count.store(listed.len() as u64, Ordering::Relaxed);
         Ok(())
     }
 }
 
 /// Takes the page from the snapshot's captures, or from its changes; false if the other side was first.
-fn win(frame: &Frame, seen: u64) -> bool {
-    frame.modified_in.compare_exchange(seen, CLEAN, Ordering::AcqRel, Ordering::Acquire).is_ok()
+fn win(frame: &Frame, seen: u64, to: u64) -> bool {
+    frame.modified_in.compare_exchange(seen, to, Ordering::AcqRel, Ordering::Acquire).is_ok()
 }
 
 /// Replaces the content of a buffer.
@@ -276,6 +297,8 @@ impl Buffer {
         let before = snapshots.running.swap(epoch, Ordering::AcqRel);
         assert!(before == 0, "the snapshot of epoch {before} is not finished");
         snapshots.epoch.store(epoch + 1, Ordering::Release);
+        snapshots.listed_count.store(0, Ordering::Relaxed);
+        snapshots.left.store(listed.len() as u64, Ordering::Relaxed);
         StartedSnapshot {
             epoch,
             listed: std::mem::take(&mut *listed).changes,
@@ -349,22 +372,23 @@ impl Buffer {
         if seen == CLEAN || seen > epoch {
             return false;
         }
+        let captured = epoch | CAPTURED;
         match &frame.body {
             Body::Leaf(latch) => {
                 let leaf = latch.read();
-                if leaf.is_gone() || !win(frame, seen) {
+                if leaf.is_gone() || !win(frame, seen, captured) {
                     return false;
                 }
                 replace(out, leaf.image());
             }
             Body::Inner(inner) => {
-                if !win(frame, seen) {
+                if !win(frame, seen, captured) {
                     return false;
                 }
                 replace(out, inner.image());
             }
             Body::Value(bytes) => {
-                if !win(frame, seen) {
+                if !win(frame, seen, captured) {
                     return false;
                 }
                 replace(out, bytes);
@@ -380,6 +404,7 @@ impl Buffer {
         assert!(left == 0, "{left} dirty pages of the snapshot are not captured");
         let images = snapshots.images.lock();
         assert!(images.is_empty(), "the pool holds images that no capture has taken");
+        snapshots.finished.store(epoch, Ordering::Release);
         let running = snapshots.running.swap(0, Ordering::AcqRel);
         assert!(
             running == epoch,
@@ -408,7 +433,8 @@ impl Buffer {
                 // A thread that changes the page at this moment also moves it there.
                 let _moved =
                     frame.modified_in.fetch_update(Ordering::AcqRel, Ordering::Acquire, |seen| {
-                        (seen <= epoch).then_some(epoch + 1)
+                        let is_of_snapshot = seen <= epoch || seen == epoch | CAPTURED;
+                        is_of_snapshot.then_some(epoch + 1)
                     });
             }
         }

@@ -1,18 +1,24 @@
 //! The buffer: pages found, made, replaced and freed.
 
 use super::blocks::{BLOCK_BYTES, Blocks, CellsOf};
-use super::frame::{Body, CLEAN, Content, DETACHED, Frame, FrameMemory};
+use super::eviction::Eviction;
+#[cfg(test)]
+use super::frame::CLEAN;
+use super::frame::{Body, Content, DETACHED, Frame, FrameMemory};
 use super::image_pool::Image;
 use super::leaf::Leaf;
 use super::memory_need::MemoryNeed;
 use super::miss::{Forced, Miss, Stop};
 use super::options::BufferOptions;
-use super::page::{self, Kind};
+#[cfg(test)]
+use super::page;
+use super::page::Kind;
 use super::page_allocator::PageAllocator;
+use super::page_load::{Loads, PagesOnDisk};
 use super::page_snapshot::{PageChange, PageSnapshots};
 use super::prefetch::prefetch;
 use super::prefetch_hint::PrefetchHint;
-use super::translation::Translation;
+use super::translation::{PageState, Removed, Translation};
 use crate::error::{Error, Result};
 use crate::ids::{PageId, TreeId};
 use crate::sync::rank::PAGE_ALLOCATOR;
@@ -20,6 +26,7 @@ use crate::sync::ranked::Mutex;
 use crate::sync::signal::Signal;
 use crate::sync::thread::yield_now;
 use crossbeam_epoch::Guard;
+use std::ptr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -36,15 +43,21 @@ pub(crate) struct Buffer {
     pub(super) translation: Translation,
     pub(super) snapshots: PageSnapshots,
     pub(super) page_allocator: Mutex<PageAllocator, PAGE_ALLOCATOR>,
-    account: Arc<FrameMemory>,
+    pub(super) account: Arc<FrameMemory>,
     blocks: Blocks,
     low: Arc<Signal>,
-    /// The memory of pages whose numbers are allocated and that have not been placed yet, in bytes.
-    promised_bytes: AtomicU64,
-    forced: Option<Forced>,
+    /// The memory that is spoken for, in bytes: of pages whose numbers are allocated and that have not been
+    /// placed yet, and, where none is evicted, of pages on disk.
+    pub(super) promised_bytes: AtomicU64,
+    pub(super) forced: Option<Forced>,
+    /// None in a database that is not stored, and before its data file is opened.
+    pub(super) on_disk: Option<PagesOnDisk>,
+    pub(super) loads: Loads,
+    pub(super) eviction: Eviction,
+    pub(super) evicts: bool,
     page_bytes: u32,
     value_extent_bytes: u32,
-    resident_bytes_max: u64,
+    pub(super) resident_bytes_max: u64,
     blocks_from_bytes: u64,
 }
 
@@ -69,6 +82,10 @@ impl Buffer {
             low: Arc::default(),
             promised_bytes: AtomicU64::new(0),
             forced: options.miss_every.map(Forced::new),
+            on_disk: None,
+            loads: Loads::new(),
+            eviction: Eviction::new(),
+            evicts: options.evicts,
             page_bytes: options.page_bytes,
             value_extent_bytes: options.value_extent_bytes,
             resident_bytes_max: options.resident_bytes_max,
@@ -99,7 +116,21 @@ impl Buffer {
     }
 
     fn bytes_without_images(&self) -> u64 {
-        self.account.bytes() + self.blocks.spare_bytes() + self.translation.bytes()
+        let map_bytes = self.on_disk.as_ref().map_or(0, |on_disk| on_disk.map.bytes());
+        let tables = self.translation.bytes() + map_bytes + self.eviction.bytes();
+        self.account.bytes() + self.blocks.spare_bytes() + tables
+    }
+
+    /// The same with the pages that are on disk, as if they were loaded.
+    pub(crate) fn bytes_with_promised(&self) -> u64 {
+        self.resident_bytes() + self.promised_bytes.load(Ordering::Relaxed)
+    }
+
+    /// The memory that counts towards the cap. Where pages are evicted, frames that wait for their last
+    /// reader do not: they are few, and evicting others for them would not free them sooner.
+    pub(super) fn capped_bytes(&self) -> u64 {
+        let waiting = if self.evicts { self.account.retired_bytes() } else { 0 };
+        self.resident_bytes().saturating_sub(waiting)
     }
 
     /// The memory that the cap leaves for images, in bytes.
@@ -129,9 +160,10 @@ impl Buffer {
 
     /// Promises memory for pages that are about to be placed, of which `counted_bytes` are in use already.
     fn promise(&self, frame_bytes: u64, counted_bytes: u64) -> Result<()> {
+        self.evict_for(frame_bytes);
         let promised = self.promised_bytes.fetch_add(frame_bytes, Ordering::Relaxed) + frame_bytes;
-        let bytes = (self.resident_bytes() + promised).saturating_sub(counted_bytes);
-        if bytes <= self.resident_bytes_max {
+        let bytes = (self.capped_bytes() + promised).saturating_sub(counted_bytes);
+        if bytes <= self.resident_bytes_max || self.may_pass_cap() {
             return Ok(());
         }
         self.promised_bytes.fetch_sub(frame_bytes, Ordering::Relaxed);
@@ -149,7 +181,7 @@ impl Buffer {
         let promised = self.promised_bytes.load(Ordering::Relaxed);
         let cells = self.blocks.free_cells().min(need.leaves());
         let counted = cells * u64::from(self.page_bytes);
-        let bytes = (self.resident_bytes() + promised + needed).saturating_sub(counted);
+        let bytes = (self.capped_bytes() + promised + needed).saturating_sub(counted);
         bytes <= self.resident_bytes_max
     }
 
@@ -214,7 +246,8 @@ impl Buffer {
         listed.push(PageChange::changed(page).with_long_image(image_bytes.unwrap_or(0)));
     }
 
-    /// Adds a page read from the data file, verified by the caller; it is clean.
+    /// Adds a page from its image; it is clean.
+    #[cfg(test)]
     pub(crate) fn install(&self, page: PageId, image: Box<[u8]>) {
         let is_extent = page::kind(&image) == Some(Kind::Extent);
         assert!(image.len() == self.page_bytes() || is_extent, "{page} has {} bytes", image.len());
@@ -223,10 +256,10 @@ impl Buffer {
         self.put_new(content, CLEAN);
     }
 
-    /// At opening, after all pages are installed: numbers below `next` without a page are free.
+    /// At opening, when all pages are known: numbers below `next` without a page are free.
     pub(crate) fn set_next_page(&self, next: PageId) {
         let guard = crossbeam_epoch::pin();
-        let is_there = |page| self.translation.get(page, &guard).is_some();
+        let is_there = |page| !matches!(self.translation.state(page, &guard), PageState::Absent);
         self.page_allocator.lock().restore(next, is_there);
     }
 
@@ -247,12 +280,21 @@ impl Buffer {
     }
 
     /// Frees a page, in a section; a snapshot that still needs its image gets it. Never refused: the image's
-    /// memory is already in use.
+    /// memory is already in use. No snapshot needs a page that is on disk.
     pub(crate) fn free(&self, page: PageId) {
         let guard = crossbeam_epoch::pin();
-        let frame = self.translation.get(page, &guard).expect("a page to be freed is there");
+        let PageState::Resident(frame) = self.translation.state(page, &guard) else {
+            self.forget(page, &guard);
+            return;
+        };
         match &frame.body {
-            Body::Leaf(latch) => self.retire_leaf(frame, &mut latch.write()),
+            Body::Leaf(latch) => {
+                let mut leaf = latch.write();
+                // It may have been evicted a moment ago.
+                if !leaf.is_gone() {
+                    self.retire_leaf(frame, &mut leaf);
+                }
+            }
             Body::Inner(inner) => {
                 self.snapshots.hand_over(frame, page, Image::Shared(inner.image().clone()));
             }
@@ -277,24 +319,22 @@ impl Buffer {
             .translation
             .get(page, guard)
             .is_some_and(|frame| frame.modified_in.load(Ordering::Acquire) == DETACHED);
-        assert!(self.translation.remove(page, guard), "{page} is freed twice");
+        let removed = self.translation.remove(page, guard);
+        assert!(removed != Removed::Absent, "{page} is freed twice");
         if !is_detached {
             listed.push(PageChange::freed(page));
         }
         drop(listed);
-        self.page_allocator.lock().free(page);
+        self.eviction.take_counter(page);
+        if removed == Removed::OnDisk {
+            self.take_promise(page);
+        }
+        if removed != Removed::Loading {
+            self.page_allocator.lock().free(page);
+        }
     }
 
-    /// Loads an absent page. All pages are resident, so only a forced miss can be loaded; a page that is
-    /// really absent is a bug (or its tree was dropped, which the caller must check first).
-    pub(crate) fn load(&self, miss: Miss) {
-        let guard = crossbeam_epoch::pin();
-        let is_forced = self.forced.is_some() || self.translation.get(miss.0, &guard).is_some();
-        assert!(is_forced, "{} does not exist", miss.0);
-        Forced::loaded();
-    }
-
-    /// The page's frame; none if there is no such page. May miss when tests force misses.
+    /// The page's frame; none if there is no such page.
     #[inline]
     pub(crate) fn find<'g>(
         &self,
@@ -306,7 +346,16 @@ impl Buffer {
         {
             return Err(Miss(page));
         }
-        Ok(self.translation.get(page, guard))
+        match self.translation.get(page, guard) {
+            Some(frame) => Ok(Some(frame)),
+            None => self.find_absent(page),
+        }
+    }
+
+    /// A page without a frame: a miss if it is on disk.
+    #[cold]
+    fn find_absent<'g>(&self, page: PageId) -> std::result::Result<Option<&'g Frame>, Miss> {
+        if self.is_on_disk(page) { Err(Miss(page)) } else { Ok(None) }
     }
 
     /// The same for a page that is probably a leaf: prefetches by its hint. `part` is the relative position
@@ -335,7 +384,7 @@ impl Buffer {
     #[inline]
     pub(crate) fn prefetch_frame<'g>(&self, page: PageId, guard: &'g Guard) -> Option<&'g Frame> {
         let frame = self.translation.get(page, guard)?;
-        prefetch(std::ptr::from_ref(frame).addr(), size_of::<Frame>());
+        prefetch(ptr::from_ref(frame).addr(), size_of::<Frame>());
         Some(frame)
     }
 
@@ -345,7 +394,7 @@ impl Buffer {
     pub(crate) fn prefetch_leaf<'g>(&self, page: PageId, guard: &'g Guard) -> Option<&'g Frame> {
         self.translation.prefetch_hint(page)?.prefetch_lines();
         let frame = self.translation.get(page, guard)?;
-        prefetch(std::ptr::from_ref(frame).addr(), size_of::<Frame>());
+        prefetch(ptr::from_ref(frame).addr(), size_of::<Frame>());
         Some(frame)
     }
 
@@ -364,7 +413,7 @@ impl Buffer {
         self.translation.update_hint(page, PrefetchHint::of(leaf));
     }
 
-    /// The page's frame, without forced misses.
+    /// The frame of a page that is resident, without forced misses.
     #[inline]
     pub(crate) fn frame<'g>(&self, page: PageId, guard: &'g Guard) -> Option<&'g Frame> {
         self.translation.get(page, guard)
@@ -378,14 +427,11 @@ impl Buffer {
 
     /// True if a page exists, is attached, and is labelled as the tree's.
     pub(crate) fn is_labelled(&self, page: PageId, tree: TreeId) -> bool {
-        let guard = crossbeam_epoch::pin();
-        let frame = self.translation.get(page, &guard);
-        let label = frame.filter(|frame| !frame.is_detached()).and_then(Frame::label);
-        label.is_some_and(|(_, label)| label == tree)
+        self.attached_tree(page, &crossbeam_epoch::pin()) == Some(tree)
     }
 
     /// A key whose path from the root leads through that page, if the page is in the tree; none for an
-    /// extent and for a leaf that is gone.
+    /// extent, for a leaf that is gone and for a page that is not resident.
     pub(crate) fn key_within(&self, page: PageId) -> Option<Vec<u8>> {
         let guard = crossbeam_epoch::pin();
         let frame = self.translation.get(page, &guard)?;
@@ -406,10 +452,26 @@ impl Buffer {
         let guard = crossbeam_epoch::pin();
         let end = self.page_allocator.lock().next();
         (1..end.0).map(PageId).filter_map(move |page| {
-            let frame = self.translation.get(page, &guard)?;
-            let (_, tree) = frame.label()?;
-            (!frame.is_detached() && is_of(tree)).then_some((page, tree))
+            let tree = self.attached_tree(page, &guard)?;
+            is_of(tree).then_some((page, tree))
         })
+    }
+
+    /// The tree of a page, resident or on disk; none if it is detached or a leaf that is gone.
+    fn attached_tree(&self, page: PageId, guard: &Guard) -> Option<TreeId> {
+        loop {
+            let frame = match self.translation.state(page, guard) {
+                PageState::Resident(frame) => frame,
+                PageState::OnDisk | PageState::Loading => return self.tree_on_disk(page),
+                PageState::Absent => return None,
+            };
+            let label = frame.label();
+            let is_still = self.translation.get(page, guard).is_some_and(|now| ptr::eq(now, frame));
+            // A leaf that is gone was evicted if the table has something else by now.
+            if label.is_some() || is_still {
+                return label.filter(|_| !frame.is_detached()).map(|(_, tree)| tree);
+            }
+        }
     }
 
     /// Passes a leaf to `read`, under its shared latch; none if the page is gone or not a leaf.
@@ -448,7 +510,7 @@ impl Buffer {
     }
 
     /// Moves a leaf's contents into a block, if blocks are worth it and there is room.
-    fn moved_to_block(&self, mut content: Content) -> Content {
+    pub(super) fn moved_to_block(&self, mut content: Content) -> Content {
         if let Content::Leaf(leaf) = &mut content
             && self.account.bytes() >= self.blocks_from_bytes
         {
@@ -489,17 +551,22 @@ impl Buffer {
         frames >= from_bytes && with_block() <= self.resident_bytes_max
     }
 
+    /// True if another block of frames fits below the cap. A block holds many frames: at least as many as
+    /// four blocks of leaves have leaves.
+    pub(super) fn frame_block_may_come(&self) -> bool {
+        self.block_may_come(self.blocks_from_bytes.saturating_mul(8))
+    }
+
     fn put_frame(&self, page: PageId, frame: Frame, guard: &Guard) {
-        // A block holds many frames: at least as many as four blocks of leaves have leaves.
-        let may_come = self.block_may_come(self.blocks_from_bytes.saturating_mul(8));
-        self.translation.put(page, frame, may_come, guard);
+        self.translation.put(page, frame, self.frame_block_may_come(), guard);
     }
 
     /// Returns the memory of the new frame with its page.
     fn put_new(&self, content: Content, modified_in: u64) -> u64 {
         let guard = crossbeam_epoch::pin();
         let page = content.page();
-        assert!(self.translation.get(page, &guard).is_none(), "{page} already exists");
+        let is_new = matches!(self.translation.state(page, &guard), PageState::Absent);
+        assert!(is_new, "{page} already exists");
         let frame = Frame::new(content, modified_in);
         let frame_bytes = self.account.bytes_of(&frame);
         self.put_frame(page, frame, &guard);

@@ -3,10 +3,11 @@
 //! An interrupted creation leaves at most a file `NAME.new`, which the next one overwrites. So under its own
 //! name a data file is either complete or does not exist.
 
+use crate::buffer::page_map::PageMap;
 use crate::checkpoint::data_file::{DataFile, open_io, open_options, root_block};
 use crate::checkpoint::file_growth::FileGrowth;
+use crate::checkpoint::map_page::LongImages;
 use crate::checkpoint::options::{FileOptions, check_page_bytes};
-use crate::checkpoint::page_map::PageMap;
 use crate::checkpoint::root::{
     COPY_BLOCK, Directory, FORMAT, Features, Root, SLOTS_FROM_BYTES, block_offset, slot_bytes,
 };
@@ -15,6 +16,7 @@ use crate::error::{Error, Result};
 use crate::ids::{Csn, DatabaseId, PageId};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use syncline_instrument::clock;
 use syncline_vfs::{Disk, File, OpenOptions};
 
@@ -58,7 +60,9 @@ impl<D: Disk> DataFile<D> {
             is_direct,
             options: options.clone(),
             root,
-            map: PageMap::default(),
+            map: Arc::new(PageMap::new()),
+            map_pages: Vec::new(),
+            long: LongImages::default(),
             slots: SlotAllocator::new(reserved, file_bytes / slot),
             has_loose_end: false,
             ahead: FileGrowth::default(),

@@ -4,9 +4,10 @@
 //! everything else, bypassing the page cache if possible. After a failed write or sync the file refuses all
 //! further work: it must be opened again.
 
+use crate::buffer::page_map::{Entry, PageMap};
 use crate::checkpoint::file_growth::FileGrowth;
+use crate::checkpoint::map_page::LongImages;
 use crate::checkpoint::options::FileOptions;
-use crate::checkpoint::page_map::{LongImages, PageMap};
 use crate::checkpoint::root::{BLOCK_BYTES, COPY_BLOCK, Root, block_offset, slot_bytes};
 use crate::checkpoint::slot_allocator::SlotAllocator;
 use crate::error::{Error, Result};
@@ -24,13 +25,18 @@ const DIRECT_PAGE_BYTES_MIN: u32 = 4096;
 #[derive(Debug)]
 pub(crate) struct DataFile<D: Disk> {
     pub(super) path: PathBuf,
-    pub(super) io: D::File,
+    pub(super) io: Arc<D::File>,
     /// Held for its lock.
     pub(super) lock: D::File,
     pub(super) is_direct: bool,
     pub(super) options: FileOptions,
     pub(super) root: Root,
-    pub(super) map: PageMap,
+    /// The map of the root in force, shared with the buffer.
+    pub(super) map: Arc<PageMap>,
+    /// The directory's entries, one for each map page, by index.
+    pub(super) map_pages: Vec<Entry>,
+    /// The images that are longer than a page.
+    pub(super) long: LongImages,
     pub(super) slots: SlotAllocator,
     /// Bytes may lie behind the last slot: a growth that was never synced.
     pub(super) has_loose_end: bool,
@@ -45,6 +51,11 @@ impl<D: Disk> DataFile<D> {
     /// The root in force: that of the last checkpoint known to be stable.
     pub(crate) fn root(&self) -> &Root {
         &self.root
+    }
+
+    /// The page map, for the buffer.
+    pub(crate) fn page_map(&self) -> Arc<PageMap> {
+        Arc::clone(&self.map)
     }
 
     /// The size of the file, without a growth that is not synced yet.
@@ -69,7 +80,7 @@ impl<D: Disk> DataFile<D> {
     /// The average length in bytes of the images that are not longer than a page; without any, that of leaves
     /// filled in key order.
     pub(super) fn image_bytes_mean(&self) -> u64 {
-        let LongImages { count, bytes } = self.map.long;
+        let LongImages { count, bytes } = self.long;
         match self.root.pages - count {
             0 => u64::from(self.root.page_bytes) * 3 / 4,
             pages => (self.root.image_bytes - bytes).div_ceil(pages),
@@ -144,13 +155,13 @@ pub(super) fn open_io<D: Disk>(
     path: &Path,
     page_bytes: u32,
     options: &FileOptions,
-) -> Result<(D::File, bool)> {
+) -> Result<(Arc<D::File>, bool)> {
     let direct = options.direct && page_bytes >= DIRECT_PAGE_BYTES_MIN;
     match disk.open(path, open_options(options.read_only, direct)) {
-        Ok(file) => Ok((file, direct)),
+        Ok(file) => Ok((Arc::new(file), direct)),
         Err(error) if direct && is_not_offered(error.kind()) => {
             let file = disk.open(path, open_options(options.read_only, false))?;
-            Ok((file, false))
+            Ok((Arc::new(file), false))
         }
         Err(error) => Err(error.into()),
     }

@@ -11,9 +11,10 @@
 //! need counts; and if even that fails, the checkpoint stops with `Full` before any root names what it has
 //! written, and its next step tries again. An unsuccessful growth is undone.
 
+use crate::buffer::page_map::FILE_BYTES_MAX;
 use crate::buffer::page_snapshot::ChangedPages;
 use crate::checkpoint::data_file::DataFile;
-use crate::checkpoint::page_map::{self, FILE_BYTES_MAX};
+use crate::checkpoint::map_page;
 use crate::checkpoint::root::Directory;
 use crate::error::{Error, Result};
 use std::path::Path;
@@ -96,7 +97,7 @@ impl<D: Disk> DataFile<D> {
     pub(crate) fn make_room(&mut self, changed: &ChangedPages) -> Result<Option<(u64, u64)>> {
         assert!(!self.has_checkpoint, "the running checkpoint makes room");
         self.check_alive()?;
-        let map_pages = page_map::map_pages_for(changed.next_page, self.slot_bytes());
+        let map_pages = map_page::map_pages_for(changed.next_page, self.slot_bytes());
         let directory = Directory {
             map_pages,
             meta_bytes: self.root.meta.len() as u64,

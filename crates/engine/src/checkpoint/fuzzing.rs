@@ -1,12 +1,13 @@
 //! The data file's own decoders under arbitrary bytes: a root, a map page, and the list of trees.
 
-use super::page_map::{self, Entry};
+use super::map_page;
 use super::root::read_block;
 use super::root::{
     BLOCK_BYTES, BlockRead, Directory, FORMAT, Features, ROOT_BYTES, Root, slot_bytes,
 };
 use crate::access::btree::Tree;
 use crate::access::btree::extents::ExtentPointer;
+use crate::buffer::page_map::Entry;
 use crate::fuzzing::{Input, with_a_bit_flipped};
 use crate::ids::{Csn, DatabaseId, PageId, SlotId, TreeId};
 use crate::tree_directory::TreeDirectory;
@@ -37,7 +38,7 @@ fn check_root(block: &[u8]) {
     assert!(matches!(read_block(&flipped), BlockRead::Bad { .. }));
     // Sizes are small enough that their sums do not overflow.
     assert!(root.directory.slots(slot_bytes(root.page_bytes)) < 1 << 40);
-    assert!(page_map::map_pages_for(root.next_page, slot_bytes(root.page_bytes)) < 1 << 40);
+    assert!(map_page::map_pages_for(root.next_page, slot_bytes(root.page_bytes)) < 1 << 40);
 }
 
 /// Roots as checkpoints write them.
@@ -71,34 +72,34 @@ pub fn map(data: &[u8]) {
     let mut input = Input(data);
     let index = u64::from(input.byte());
     let any = named(0);
-    if let Ok(entries) = page_map::read(&page, FORMAT, index, any) {
-        assert!(entries.count() as u64 <= page_map::entries_in(MAP_PAGE_BYTES as u64));
+    if let Ok(entries) = map_page::read(&page, FORMAT, index, any) {
+        assert!(entries.count() as u64 <= map_page::entries_in(MAP_PAGE_BYTES as u64));
     }
     let index = u64::from_le_bytes(*page.first_chunk().expect("a page is longer"));
     page[16..20].fill(0);
     let crc = crc32c::crc32c(&page);
     page[16..20].copy_from_slice(&crc.to_le_bytes());
     let entry = named(crc);
-    let entries: Vec<Entry> = match page_map::read(&page, FORMAT, index, entry) {
+    let entries: Vec<Entry> = match map_page::read(&page, FORMAT, index, entry) {
         Ok(entries) => entries.collect(),
         Err(what) => panic!("a valid map page is refused: {what}"),
     };
     let mut again = vec![0; MAP_PAGE_BYTES];
     let number = u64::from_le_bytes(*page[8..].first_chunk().expect("a page is longer"));
-    let written = page_map::write(&mut again, index, number, entries.iter().copied());
-    let reread: Vec<Entry> = match page_map::read(&again, FORMAT, index, named(written)) {
+    let written = map_page::write(&mut again, index, number, entries.iter().copied());
+    let reread: Vec<Entry> = match map_page::read(&again, FORMAT, index, named(written)) {
         Ok(reread) => reread.collect(),
         Err(what) => panic!("a written map page is refused: {what}"),
     };
     assert_eq!(reread, entries, "read, written, read");
     assert!(
-        page_map::read(&page, FORMAT, index.wrapping_add(1), entry).is_err(),
+        map_page::read(&page, FORMAT, index.wrapping_add(1), entry).is_err(),
         "its index is another one"
     );
     let flipped = with_a_bit_flipped(&page, MAP_PAGE_BYTES);
-    assert!(page_map::read(&flipped, FORMAT, index, entry).is_err(), "a flipped bit is detected");
+    assert!(map_page::read(&flipped, FORMAT, index, entry).is_err(), "a flipped bit is detected");
     assert!(
-        page_map::read(&page, FORMAT, index, named(crc ^ 1)).is_err(),
+        map_page::read(&page, FORMAT, index, named(crc ^ 1)).is_err(),
         "the entry names another version"
     );
 }
@@ -110,7 +111,7 @@ fn named(crc: u32) -> Entry {
 
 /// Map pages as checkpoints write them.
 pub(crate) fn map_seeds() -> Vec<Vec<u8>> {
-    [1, 20, page_map::entries_in(MAP_PAGE_BYTES as u64)]
+    [1, 20, map_page::entries_in(MAP_PAGE_BYTES as u64)]
         .map(|count| {
             let mut page = vec![0; MAP_PAGE_BYTES];
             let entries = (1..=count).map(|number| Entry {
@@ -119,7 +120,7 @@ pub(crate) fn map_seeds() -> Vec<Vec<u8>> {
                 crc: number as u32 * 77,
                 tree: TreeId(number as u32),
             });
-            page_map::write(&mut page, 3, 8, entries);
+            map_page::write(&mut page, 3, 8, entries);
             page
         })
         .to_vec()

@@ -5,8 +5,8 @@
 //! room, the rest of the last slot stays empty, and unused slots of the run are returned. An image that is
 //! longer than a page, an extent's, may not fit into the runs at hand; then it waits for a longer one.
 
+use crate::buffer::page_map::Entry;
 use crate::checkpoint::data_file::DataFile;
-use crate::checkpoint::page_map::Entry;
 use crate::error::Result;
 use crate::ids::{SlotId, TreeId};
 use crate::planted_bug::{PlantedBug, planted};

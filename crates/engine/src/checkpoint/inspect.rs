@@ -27,7 +27,7 @@ impl<D: Disk> DataFile<D> {
     /// Summarizes the file as it is now.
     pub(crate) fn inspect(&self) -> Result<Inspection> {
         let blocks = read_blocks(&self.lock)?;
-        let named = self.map.map_pages.iter().filter(|entry| !entry.is_absent());
+        let named = self.map_pages.iter().filter(|entry| !entry.is_absent());
         Ok(Inspection {
             path: self.path.clone(),
             root: self.root.clone(),

@@ -1,30 +1,28 @@
 //! Reading pages: one, all, or all for a check. Each is verified against the map and its own checksum.
 
 use crate::buffer::page;
+use crate::buffer::page_map::Entry;
+use crate::buffer::{PageSource, near, page_packing};
 use crate::checkpoint::damage::damaged;
 use crate::checkpoint::data_file::DataFile;
-use crate::checkpoint::page_map::{self, Entry};
-use crate::checkpoint::root::SLOTS_FROM_BYTES;
+use crate::checkpoint::map_page;
+use crate::checkpoint::root::{SLOTS_FROM_BYTES, slot_bytes};
 use crate::checkpoint::slot_allocator::SlotAllocator;
 use crate::error::{Error, Result};
 use crate::ids::{PageId, SlotId, TreeId};
 use crate::planted_bug::{PlantedBug, planted};
+use std::path::PathBuf;
+use std::sync::Arc;
 use syncline_vfs::{AlignedBuffer, Disk, File};
-
-/// The most bytes in one read.
-const READ_BYTES_MAX: usize = 1 << 20;
-
-/// Gaps between two images up to this size are read rather than skipped, since another read costs more.
-const GAP_BYTES_MAX: u64 = 64 << 10;
 
 impl<D: Disk> DataFile<D> {
     /// Passes the image of every page to `sink`, in the order of their positions in the file.
     pub(crate) fn load(&self, sink: &mut dyn FnMut(PageId, &[u8]) -> Result<()>) -> Result<()> {
-        let mut pages: Vec<(PageId, Entry)> = self.map.pages().collect();
+        let mut pages: Vec<(PageId, Entry)> = self.map.pages(self.root.next_page).collect();
         pages.sort_unstable_by_key(|(_, entry)| entry.offset);
         let mut rest = &pages[..];
         while !rest.is_empty() {
-            let (run, later) = rest.split_at(run_of(rest));
+            let (run, later) = rest.split_at(near(rest));
             rest = later;
             let (first, last) = (run[0].1, run[run.len() - 1].1);
             let read = self.read_between(first.offset, last.end())?;
@@ -39,10 +37,16 @@ impl<D: Disk> DataFile<D> {
 
     /// An error for a page whose image is intact but whose contents are wrong.
     pub(crate) fn refuse(&self, page: PageId, what: &str) -> Error {
-        let entry = self.map.get(page);
-        let slot = entry.slot(self.slot_bytes());
-        let what = format!("{page} at {slot}: {what}");
-        damaged(&self.path, entry.offset, what)
+        self.reader().refuse(page, self.map.get(page), what)
+    }
+
+    /// What reads single pages, also while a checkpoint runs.
+    pub(crate) fn reader(&self) -> ImageReader<D> {
+        ImageReader {
+            path: self.path.clone(),
+            io: Arc::clone(&self.io),
+            page_bytes: self.root.page_bytes,
+        }
     }
 
     /// Reads the image of one page of the root in force. The page must be in it.
@@ -65,16 +69,16 @@ impl<D: Disk> DataFile<D> {
     pub(crate) fn check(&self) -> Result<Vec<String>> {
         assert!(!self.has_checkpoint, "no check while a checkpoint runs");
         let mut found = self.check_slots();
-        for (index, &entry) in self.map.map_pages.iter().enumerate() {
+        for (index, &entry) in self.map_pages.iter().enumerate() {
             if !entry.is_absent() {
                 let slot = entry.slot(self.slot_bytes());
                 let bytes = self.read_slots(slot, 1)?;
-                if let Err(what) = page_map::read(&bytes, self.root.format, index as u64, entry) {
+                if let Err(what) = map_page::read(&bytes, self.root.format, index as u64, entry) {
                     found.push(format!("map page {index} at {slot}: {what}"));
                 }
             }
         }
-        for (page, entry) in self.map.pages() {
+        for (page, entry) in self.map.pages(self.root.next_page) {
             let read = self.read_between(entry.offset, entry.end())?;
             match self.verify(read.image(entry), page, entry) {
                 Ok(()) => {}
@@ -93,7 +97,7 @@ impl<D: Disk> DataFile<D> {
         let directory = self.root.directory;
         let of_directory = directory.slots(slot_bytes);
         let of_directory = (0..of_directory).map(|at| SlotId(directory.slot.0 + at));
-        let map_pages = self.map.map_pages.iter().filter(|entry| !entry.is_absent());
+        let map_pages = self.map_pages.iter().filter(|entry| !entry.is_absent());
         let of_map = map_pages.map(|entry| entry.slot(slot_bytes));
         let twice = of_directory.chain(of_map).filter(|slot| !named.take(*slot));
         let twice: Vec<SlotId> = twice.collect();
@@ -101,7 +105,7 @@ impl<D: Disk> DataFile<D> {
             .iter()
             .map(|slot| format!("{slot} is named twice or lies outside the file"))
             .collect();
-        let of_pages = self.map.pages().map(|(_, entry)| entry).collect();
+        let of_pages = self.map.pages(self.root.next_page).map(|(_, entry)| entry).collect();
         if let Err(entry) = named.hold_named(of_pages, slot_bytes) {
             let slot = entry.slot(slot_bytes);
             found.push(format!(
@@ -120,20 +124,43 @@ impl<D: Disk> DataFile<D> {
 
     /// Reads consecutive slots.
     pub(super) fn read_slots(&self, first: SlotId, slots: u64) -> Result<AlignedBuffer> {
-        let bytes = slots * self.slot_bytes();
+        self.reader().read_slots(first, slots)
+    }
+
+    /// Reads the slots between two byte offsets in the file.
+    pub(super) fn read_between(&self, from: u64, to: u64) -> Result<FileRange> {
+        self.reader().read_between(from, to)
+    }
+
+    fn verify(&self, image: &[u8], page: PageId, entry: Entry) -> Result<()> {
+        self.reader().verify(image, page, entry)
+    }
+}
+
+/// Reads images by their entries, from any thread.
+#[derive(Debug)]
+pub(crate) struct ImageReader<D: Disk> {
+    path: PathBuf,
+    io: Arc<D::File>,
+    page_bytes: u32,
+}
+
+impl<D: Disk> ImageReader<D> {
+    fn read_slots(&self, first: SlotId, slots: u64) -> Result<AlignedBuffer> {
+        let slot_bytes = slot_bytes(self.page_bytes);
+        let (bytes, offset) = (slots * slot_bytes, first.0 * slot_bytes);
         let mut buffer = AlignedBuffer::zeroed(bytes as usize);
-        let offset = self.offset(first);
         if slots > 0 && (self.io.read_at(&mut buffer, offset)? as u64) < bytes {
             return Err(damaged(&self.path, offset, "the file ends too early"));
         }
         Ok(buffer)
     }
 
-    /// Reads the slots between two byte offsets in the file.
     fn read_between(&self, from: u64, to: u64) -> Result<FileRange> {
-        let first = SlotId(from / self.slot_bytes());
-        let slots = to.div_ceil(self.slot_bytes()) - first.0;
-        Ok(FileRange { bytes: self.read_slots(first, slots)?, offset: self.offset(first) })
+        let slot_bytes = slot_bytes(self.page_bytes);
+        let first = SlotId(from / slot_bytes);
+        let slots = to.div_ceil(slot_bytes) - first.0;
+        Ok(FileRange { bytes: self.read_slots(first, slots)?, offset: first.0 * slot_bytes })
     }
 
     fn verify(&self, image: &[u8], page: PageId, entry: Entry) -> Result<()> {
@@ -146,18 +173,53 @@ impl<D: Disk> DataFile<D> {
                 // Tree 0: an entry of format 2 that is being read for its tree.
                 if entry.tree != tree && entry.tree != TreeId(0) {
                     let what = format!("it belongs to {tree}, but the map says {}", entry.tree);
-                    return Err(self.refuse(page, &what));
+                    return Err(self.refuse(page, entry, &what));
                 }
                 Ok(())
             }
-            Ok(_) => Err(self.refuse(page, "the file holds another version of the page there")),
-            Err(what) => Err(self.refuse(page, what)),
+            Ok(_) => {
+                Err(self.refuse(page, entry, "the file holds another version of the page there"))
+            }
+            Err(what) => Err(self.refuse(page, entry, what)),
+        }
+    }
+
+    fn refuse(&self, page: PageId, entry: Entry, what: &str) -> Error {
+        let slot = entry.slot(slot_bytes(self.page_bytes));
+        damaged(&self.path, entry.offset, format!("{page} at {slot}: {what}"))
+    }
+}
+
+impl<D: Disk> PageSource for ImageReader<D> {
+    fn read(&self, page: PageId, entry: Entry) -> Result<Box<[u8]>> {
+        let read = self.read_between(entry.offset, entry.end())?;
+        let image = read.image(entry);
+        self.verify(image, page, entry)?;
+        let unpacked = page_packing::unpack(image, self.page_bytes as usize);
+        unpacked.map_err(|what| self.refuse(page, entry, what))
+    }
+
+    fn read_run(&self, pages: &[(PageId, Entry)], each: &mut dyn FnMut(PageId, Result<Box<[u8]>>)) {
+        let (first, last) = (pages[0].1, pages[pages.len() - 1].1);
+        match self.read_between(first.offset, last.end()) {
+            Ok(read) => {
+                for &(page, entry) in pages {
+                    let image = read.image(entry);
+                    let unpacked = self.verify(image, page, entry).and_then(|()| {
+                        let unpacked = page_packing::unpack(image, self.page_bytes as usize);
+                        unpacked.map_err(|what| self.refuse(page, entry, what))
+                    });
+                    each(page, unpacked);
+                }
+            }
+            // Read one by one, so that each page gets its own answer.
+            Err(_) => pages.iter().for_each(|&(page, entry)| each(page, self.read(page, entry))),
         }
     }
 }
 
 /// A part of the file that was read.
-struct FileRange {
+pub(super) struct FileRange {
     bytes: AlignedBuffer,
     /// The offset of its first byte.
     offset: u64,
@@ -165,18 +227,8 @@ struct FileRange {
 
 impl FileRange {
     /// The bytes of an image.
-    fn image(&self, entry: Entry) -> &[u8] {
+    pub(super) fn image(&self, entry: Entry) -> &[u8] {
         let at = (entry.offset - self.offset) as usize;
         &self.bytes[at..at + entry.bytes as usize]
     }
-}
-
-/// How many of these pages one read takes, without a wide gap.
-fn run_of(pages: &[(PageId, Entry)]) -> usize {
-    let from = pages[0].1.offset;
-    let fits = pages.windows(2).take_while(|pair| {
-        let (one, next) = (pair[0].1, pair[1].1);
-        next.offset - one.end() <= GAP_BYTES_MAX && next.end() - from <= READ_BYTES_MAX as u64
-    });
-    fits.count() + 1
 }

@@ -1,7 +1,7 @@
 //! The data file: the pages of the store as they were at one commit, replaced as a whole by checkpoints.
 //!
 //! It is one file. Its first 32 KiB hold three root blocks (`root`), followed by slots of 4 KiB, or of one
-//! page if pages are smaller. A slot holds images of pages (`image_writer`), a map page (`page_map`), or a
+//! page if pages are smaller. A slot holds images of pages (`image_writer`), a map page (`map_page`), or a
 //! part of the directory, or it is free. The root names the directory, the directory names the map pages, and
 //! the map pages hold the position of every page's image:
 //!
@@ -62,7 +62,7 @@
 //! | file | contents |
 //! |---|---|
 //! | `data_file`, `create`, `open`, `options` | the open file; making and opening one; its options |
-//! | `root`, `page_map` | the formats of roots, map pages and their entries |
+//! | `root`, `map_page` | the formats of roots, map pages and their entries |
 //! | `slot_allocator`, `file_growth` | free slots; growing the file |
 //! | `plan`, `state_machine`, `image_writer` | what a checkpoint writes, in which states, and how |
 //! | `load`, `damage`, `inspect` | reading and checking pages; errors; a printable summary |
@@ -77,9 +77,9 @@ pub(crate) mod fuzzing;
 mod image_writer;
 mod inspect;
 mod load;
+mod map_page;
 mod open;
 mod options;
-mod page_map;
 mod plan;
 mod root;
 mod slot_allocator;

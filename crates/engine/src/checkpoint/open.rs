@@ -9,22 +9,26 @@
 //! 3. The root is secured before anything else is written (invariant 4 of the parent module).
 
 use crate::buffer::extent::EXTENT_IMAGE_BYTES_MAX;
+use crate::buffer::near;
 use crate::buffer::page::{self, HEADER_BYTES};
+use crate::buffer::page_map::{ENTRY_BYTES, Entry, PageMap};
 use crate::checkpoint::damage::damaged;
 use crate::checkpoint::data_file::{DataFile, open_io, open_options};
 use crate::checkpoint::file_growth::FileGrowth;
+use crate::checkpoint::map_page;
+use crate::checkpoint::map_page::LongImages;
 use crate::checkpoint::options::FileOptions;
-use crate::checkpoint::page_map::{self, ENTRY_BYTES, Entry, LongImages, PageMap};
 use crate::checkpoint::root::{
     BLOCK_BYTES, BLOCKS, BlockRead, COPY_BLOCK, FORMAT, Features, ROOT_BYTES, Root,
     SLOTS_FROM_BYTES, block_offset, read_block, slot_bytes,
 };
 use crate::checkpoint::slot_allocator::SlotAllocator;
 use crate::error::{Error, Result};
-use crate::ids::SlotId;
+use crate::ids::{PageId, SlotId};
 use crate::planted_bug::{PlantedBug, planted};
 use std::io::ErrorKind;
 use std::path::Path;
+use std::sync::Arc;
 use syncline_vfs::{Disk, File};
 
 impl<D: Disk> DataFile<D> {
@@ -46,7 +50,9 @@ impl<D: Disk> DataFile<D> {
             lock,
             is_direct,
             options: options.clone(),
-            map: PageMap::default(),
+            map: Arc::new(PageMap::new()),
+            map_pages: Vec::new(),
+            long: LongImages::default(),
             slots: SlotAllocator::new(SLOTS_FROM_BYTES / slot, chosen.root.file_slots),
             has_loose_end: file_bytes > chosen.root.file_slots * slot,
             ahead: FileGrowth::default(),
@@ -81,38 +87,45 @@ impl<D: Disk> DataFile<D> {
         let (entries, meta) = bytes.split_at(directory.map_pages as usize * ENTRY_BYTES);
         let entries = entries.chunks_exact(ENTRY_BYTES);
         let format = self.root.format;
-        self.map.map_pages = entries.map(|entry| Entry::of_format(format, entry)).collect();
+        self.map_pages = entries.map(|entry| Entry::of_format(format, entry)).collect();
         self.root.meta = meta.to_vec();
         Ok(())
     }
 
     fn read_map(&mut self) -> Result<()> {
         let slot_bytes = self.slot_bytes();
-        let in_map_page = page_map::entries_in(slot_bytes) as usize;
-        let expected = page_map::map_pages_for(self.root.next_page, slot_bytes);
-        if self.map.map_pages.len() as u64 != expected {
+        let in_map_page = map_page::entries_in(slot_bytes);
+        let expected = map_page::map_pages_for(self.root.next_page, slot_bytes);
+        if self.map_pages.len() as u64 != expected {
             return Err(damaged(
                 &self.path,
                 block_offset(self.root.home),
-                format!("the root names {} map pages, not {expected}", self.map.map_pages.len()),
+                format!("the root names {} map pages, not {expected}", self.map_pages.len()),
             ));
         }
-        let next = self.root.next_page.0 as usize - 1;
-        let mut entries = Vec::with_capacity(next);
-        for (index, entry) in self.map.map_pages.clone().into_iter().enumerate() {
-            let missing = in_map_page.min(next - entries.len());
-            if entry.is_absent() {
-                entries.resize(entries.len() + missing, Entry::ABSENT);
-                continue;
+        let mut named: Vec<(PageId, Entry)> = Vec::new();
+        for (index, entry) in self.map_pages.clone().into_iter().enumerate() {
+            if !entry.is_absent() {
+                self.take_named(entry.slot(slot_bytes), "a map page")?;
+                named.push((PageId(index as u64), entry));
             }
-            let slot = entry.slot(slot_bytes);
-            self.take_named(slot, "a map page")?;
-            let bytes = self.read_slots(slot, 1)?;
-            let read = page_map::read(&bytes, self.root.format, index as u64, entry);
-            let found = read.map_err(|what| damaged(&self.path, self.offset(slot), what))?;
-            entries.extend(found.take(missing));
         }
-        self.map.entries = entries;
+        named.sort_unstable_by_key(|(_, entry)| entry.offset);
+        let mut rest = &named[..];
+        while !rest.is_empty() {
+            let (run, later) = rest.split_at(near(rest));
+            rest = later;
+            let read = self.read_between(run[0].1.offset, run[run.len() - 1].1.end())?;
+            for &(PageId(index), entry) in run {
+                let found = map_page::read(read.image(entry), self.root.format, index, entry);
+                let found = found.map_err(|what| damaged(&self.path, entry.offset, what))?;
+                let first = index * in_map_page + 1;
+                let pages = (first..self.root.next_page.0).map(PageId);
+                for (page, entry) in pages.zip(found) {
+                    self.map.set(page, entry);
+                }
+            }
+        }
         self.take_images()?;
         if self.root.format < FORMAT {
             self.label_entries()?;
@@ -128,7 +141,7 @@ impl<D: Disk> DataFile<D> {
             Ok(())
         })?;
         for (page, tree) in trees {
-            self.map.entries[page.0 as usize - 1].tree = tree;
+            self.map.set(page, Entry { tree, ..self.map.get(page) });
         }
         Ok(())
     }
@@ -136,7 +149,8 @@ impl<D: Disk> DataFile<D> {
     /// Takes the slots of all images that the map names.
     fn take_images(&mut self) -> Result<()> {
         let root_at = block_offset(self.root.home);
-        let named: Vec<Entry> = self.map.pages().map(|(_, entry)| entry).collect();
+        let pages = self.map.pages(self.root.next_page);
+        let named: Vec<Entry> = pages.map(|(_, entry)| entry).collect();
         let bytes: u64 = named.iter().map(|entry| u64::from(entry.bytes)).sum();
         let (pages, expected) = (named.len() as u64, self.root.pages);
         if pages != expected || bytes != self.root.image_bytes {
@@ -152,7 +166,7 @@ impl<D: Disk> DataFile<D> {
             let what = format!("an image has {} bytes, which no page has", odd.bytes);
             return Err(damaged(&self.path, odd.offset, what));
         }
-        self.map.long = LongImages::of(named.iter().copied(), self.root.page_bytes);
+        self.long = LongImages::of(named.iter().copied(), self.root.page_bytes);
         let held = self.slots.hold_named(named, self.slot_bytes());
         held.map_err(|entry| {
             let what = "an image overlaps another named area, or lies outside the file";

@@ -1,9 +1,10 @@
 //! The plan of a checkpoint, made before its first I/O: which map pages it writes, and how many slots it
 //! needs, as estimated before images are captured.
 
+use crate::buffer::page_map::{Entry, PageMap};
 use crate::checkpoint::data_file::DataFile;
 use crate::checkpoint::file_growth::SpaceNeeded;
-use crate::checkpoint::page_map::{self, Entry, PageMap};
+use crate::checkpoint::map_page;
 use crate::checkpoint::root::{BLOCK_BYTES, Directory, FORMAT};
 use crate::ids::{Csn, PageId, SlotId};
 use crate::planted_bug::{PlantedBug, planted};
@@ -125,7 +126,7 @@ impl Plan {
     /// The new directory; its location and checksum are not known yet.
     pub(super) fn directory(&self) -> Directory {
         Directory {
-            map_pages: page_map::map_pages_for(self.work.next_page, self.slot_bytes),
+            map_pages: map_page::map_pages_for(self.work.next_page, self.slot_bytes),
             meta_bytes: self.work.meta.len() as u64,
             ..Directory::default()
         }
@@ -180,7 +181,7 @@ impl Plan {
         let pages = self.work.dirty.iter().chain(&self.work.freed);
         let of_pages = pages.map(|page| file.map.get(*page)).filter(is_there);
         let of_map = self.map_pages.iter().map(|changed| {
-            let entry = file.map.map_pages.get(changed.index as usize);
+            let entry = file.map_pages.get(changed.index as usize);
             entry.copied().unwrap_or_default()
         });
         let of_map = of_map.filter(is_there).map(|entry| entry.slot(self.slot_bytes));
@@ -214,12 +215,12 @@ fn check<D: Disk>(file: &DataFile<D>, work: &Work) {
 
 fn changed_map_pages<D: Disk>(file: &DataFile<D>, work: &Work) -> Vec<ChangedMapPage> {
     let (map, slot_bytes) = (&file.map, file.slot_bytes());
-    let in_map_page = page_map::entries_in(slot_bytes);
+    let in_map_page = map_page::entries_in(slot_bytes);
     let index_of = |page: &PageId| (page.0 - 1) / in_map_page;
     let gone = work.freed.iter().filter(|page| !map.get(**page).is_absent());
     let mut indices: Vec<u64> = work.dirty.iter().chain(gone).map(index_of).collect();
     if file.root.format < FORMAT && !planted(PlantedBug::KeepOldMapPages) {
-        indices = (0..page_map::map_pages_for(work.next_page, slot_bytes)).collect();
+        indices = (0..map_page::map_pages_for(work.next_page, slot_bytes)).collect();
     }
     indices.sort_unstable();
     indices.dedup();
@@ -240,7 +241,7 @@ fn changed_map_pages<D: Disk>(file: &DataFile<D>, work: &Work) -> Vec<ChangedMap
 
 /// The page ids that a map page covers: from the first to before the second.
 fn ids_in(index: u64, next_page: PageId, slot_bytes: u64) -> (PageId, PageId) {
-    let in_map_page = page_map::entries_in(slot_bytes);
+    let in_map_page = map_page::entries_in(slot_bytes);
     let first = index * in_map_page + 1;
     (PageId(first), PageId((first + in_map_page).min(next_page.0)))
 }

@@ -35,8 +35,8 @@
 
 use crate::buffer::extent::EXTENT_IMAGE_BYTES_MAX;
 use crate::buffer::page::{u32_at, u64_at};
+use crate::buffer::page_map::ENTRY_BYTES;
 use crate::checkpoint::options::is_page_size;
-use crate::checkpoint::page_map::ENTRY_BYTES;
 use crate::ids::{Csn, DatabaseId, PageId, SlotId};
 
 /// Bytes of a root.

@@ -5,7 +5,7 @@
 //! images is taken as long as one of them is named: several lie in it, entirely or in part. A terabyte of 4
 //! KiB slots needs 288 MiB.
 
-use crate::checkpoint::page_map::Entry;
+use crate::buffer::page_map::Entry;
 use crate::ids::SlotId;
 use crate::planted_bug::{PlantedBug, planted};
 use std::cmp::Reverse;
@@ -224,7 +224,7 @@ impl SlotAllocator {
 #[cfg(test)]
 mod tests {
     use super::SlotAllocator;
-    use crate::checkpoint::page_map::Entry;
+    use crate::buffer::page_map::Entry;
     use crate::ids::SlotId;
     use std::cmp::Reverse;
     use std::collections::BTreeSet;

@@ -5,10 +5,11 @@
 //! the data file for good; after `Full` the same step may be repeated.
 
 use crate::buffer::page;
+use crate::buffer::page_map::{ENTRY_BYTES, Entry};
 use crate::checkpoint::data_file::DataFile;
 use crate::checkpoint::file_growth::{FileGrowth, SpaceNeeded};
 use crate::checkpoint::image_writer::{ImageWriter, SealedImage, WRITE_BYTES_MAX};
-use crate::checkpoint::page_map::{self, ENTRY_BYTES, Entry, LongImages};
+use crate::checkpoint::map_page::{self, LongImages};
 use crate::checkpoint::plan::{Plan, Work};
 use crate::checkpoint::root::{BLOCK_BYTES, Directory, FORMAT, Root};
 use crate::error::Result;
@@ -341,7 +342,7 @@ impl Checkpoint {
         let mut image = AlignedBuffer::zeroed(count * slot_bytes);
         for (at, target) in image.chunks_exact_mut(slot_bytes).enumerate() {
             let entries = self.plan.entries(&file.map, indices[at], &self.written);
-            let crc = page_map::write(target, indices[at], self.plan.number, entries.into_iter());
+            let crc = map_page::write(target, indices[at], self.plan.number, entries.into_iter());
             self.map_written.push(Entry {
                 offset: file.offset(slots[at]),
                 bytes: slot_bytes as u32,
@@ -415,16 +416,14 @@ impl Checkpoint {
         let page_bytes = file.root.page_bytes;
         let gone = LongImages::of(changed.map(|page| file.map.get(*page)), page_bytes);
         let new = LongImages::of(self.written.iter().copied(), page_bytes);
-        file.map.long.count = file.map.long.count + new.count - gone.count;
-        file.map.long.bytes = file.map.long.bytes + new.bytes - gone.bytes;
-        file.map.map_pages = self.next_map_pages(file);
-        let entries = &mut file.map.entries;
-        entries.resize(self.plan.work.next_page.0 as usize - 1, Entry::ABSENT);
+        file.long.count = file.long.count + new.count - gone.count;
+        file.long.bytes = file.long.bytes + new.bytes - gone.bytes;
+        file.map_pages = self.next_map_pages(file);
         for page in &self.plan.work.freed {
-            entries[page.0 as usize - 1] = Entry::ABSENT;
+            file.map.set(*page, Entry::ABSENT);
         }
         for (page, entry) in self.plan.work.dirty.iter().zip(&self.written) {
-            entries[page.0 as usize - 1] = *entry;
+            file.map.set(*page, *entry);
         }
         file.root = self.root.take().expect("it was written in the state before");
         file.has_checkpoint = false;
@@ -435,7 +434,7 @@ impl Checkpoint {
 
     /// The entries of the new directory.
     fn next_map_pages<D: Disk>(&self, file: &DataFile<D>) -> Vec<Entry> {
-        let mut entries = file.map.map_pages.clone();
+        let mut entries = file.map_pages.clone();
         entries.resize(self.directory.map_pages as usize, Entry::ABSENT);
         let mut written = self.map_written.iter();
         for changed in &self.plan.map_pages {

@@ -90,13 +90,13 @@ impl<'m, D: Disk> CheckpointPacing<'m, D> {
             ticks += 1;
             if ticks.is_multiple_of(TICKS_PER_SWEEP) {
                 // Commits collect old rows bit by bit; when commits cease, some are left.
-                self.engine.core.sweep();
+                self.engine.sweep();
             }
             self.ticks_until_next = self.ticks_until_next.saturating_sub(1);
             if self.ticks_until_next > 0 {
                 continue;
             }
-            if self.has_written(4, grown) {
+            if self.has_written(4, grown) || self.engine.core.buffer.wants_checkpoint() {
                 self.checkpoint(grown);
             } else if self.has_written(NEAR, grown) || self.is_file_small(grown) {
                 self.make_room();

@@ -292,7 +292,8 @@ impl<D: Disk> Engine<D> {
     /// Takes trees out of the tree directory, with their roots, behind the closed gate.
     fn remove_trees(&self, trees: &[TreeId]) -> Vec<TreeDrop> {
         let removed = trees.iter().filter_map(|id| self.tree_directory.remove(*id));
-        removed.map(|tree| tree.begin_drop(&self.core.buffer)).collect()
+        let held = self.core.pages_of_versions();
+        removed.map(|tree| tree.begin_drop(&self.core.buffer, held.clone())).collect()
     }
 
     /// Frees the other pages of such trees, a bounded number per section. If an exclusive transaction that

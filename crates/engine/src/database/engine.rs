@@ -56,6 +56,17 @@ impl<D: Disk> Engine<D> {
         }))
     }
 
+    /// Removes what no reader needs any more, see [`Core::sweep`]; also merges leaves that became poor when
+    /// they were loaded.
+    pub(crate) fn sweep(&self) {
+        for (tree, key) in self.core.buffer.take_stripped() {
+            if let Some(tree) = self.tree_directory.tree(tree) {
+                self.core.note_poor_leaf(&tree, key.into());
+            }
+        }
+        self.core.sweep();
+    }
+
     /// The tables at this moment.
     pub(crate) fn catalog(&self) -> Arc<Catalog> {
         Arc::clone(&self.catalog.read())
@@ -79,28 +90,39 @@ impl<D: Disk> Relief for Reliever<D> {
         Ok(step != Step::Idle)
     }
 
-    fn shorten_log(&self, alone: Option<&ClosedGate>) -> Result<bool> {
+    fn begin(&self, alone: Option<&ClosedGate>) -> Result<bool> {
         let Some(engine) = self.0.upgrade() else {
             return Ok(false);
         };
         let Some(checkpoints) = &engine.checkpoints else {
-            // Nothing is stored, so nothing in the log is needed either.
-            engine.core.log.flush()?;
-            engine.core.log.release(engine.core.log.durable_lsn());
-            return Ok(true);
-        };
-        if self.relieve()? {
-            return Ok(true);
-        }
-        if !engine.options.checkpoint_by_itself {
             return Ok(false);
-        }
+        };
         match alone {
             Some(closed) => {
                 checkpoints.begin_alone(&engine.core, &engine.tree_directory, closed)?
             }
             None => checkpoints.begin(&engine.core, &engine.tree_directory)?,
         };
+        Ok(true)
+    }
+
+    fn shorten_log(&self, alone: Option<&ClosedGate>) -> Result<bool> {
+        let Some(engine) = self.0.upgrade() else {
+            return Ok(false);
+        };
+        if engine.checkpoints.is_none() {
+            // Nothing is stored, so nothing in the log is needed either.
+            engine.core.log.flush()?;
+            engine.core.log.release(engine.core.log.durable_lsn());
+            return Ok(true);
+        }
+        if self.relieve()? {
+            return Ok(true);
+        }
+        if !engine.options.checkpoint_by_itself {
+            return Ok(false);
+        }
+        self.begin(alone)?;
         Ok(true)
     }
 }

@@ -6,13 +6,14 @@ use crate::database::engine::Engine;
 use crate::database::inspect::Inspection;
 use crate::database::maintenance_thread::MaintenanceThread;
 use crate::database::open;
+use crate::database::page_loader::PageLoader;
 use crate::database::stats::Stats;
 #[allow(unused_imports, reason = "the documentation links to it")]
 use crate::error::Error;
 use crate::error::Result;
 use crate::ids::Csn;
 use crate::log::{self, Completion, Threads, Ticket, Worker};
-use crate::options::Options;
+use crate::options::{BufferMode, Options};
 use crate::table::{Prefetcher, Table, Transaction, TypedSession};
 use crate::txn::{Begin, CommitPaths, check_not_in_row_view};
 use std::fmt;
@@ -27,6 +28,7 @@ use syncline_vfs::{Disk, NullDisk, RealDisk};
 pub struct Database<D: Disk = RealDisk> {
     // Dropped explicitly, before the other fields.
     maintenance_thread: Option<MaintenanceThread>,
+    _page_loader: Option<PageLoader>,
     engine: Arc<Engine<D>>,
 }
 
@@ -107,7 +109,9 @@ impl<D: Disk> Database<D> {
 
     fn started(engine: Arc<Engine<D>>) -> Result<Database<D>> {
         let maintenance_thread = Some(MaintenanceThread::start(&engine)?);
-        Ok(Database { maintenance_thread, engine })
+        let loads_all = engine.options.buffer_mode == BufferMode::Resident;
+        let _page_loader = loads_all.then(|| PageLoader::start(&engine)).transpose()?;
+        Ok(Database { maintenance_thread, _page_loader, engine })
     }
 
     /// Makes an empty table with its indexes.
@@ -360,7 +364,7 @@ impl<D: Disk> Database<D> {
         check_not_in_row_view()?;
         table.check_origin(&self.engine.core.origin)?;
         table.check()?;
-        Ok(table.tree().pages_by_level(&self.engine.core.buffer))
+        table.tree().pages_by_level(&self.engine.core.buffer)
     }
 
     /// Flushes the log, makes a checkpoint so that the next opening is quick, and closes. Dropping the

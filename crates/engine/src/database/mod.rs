@@ -12,6 +12,7 @@
 //! | `engine.rs` | what sessions, checkpoints and definitions share |
 //! | `checkpoints.rs`, `checkpoint_pacing.rs` | the states of a checkpoint; when one begins, and its pace |
 //! | `maintenance_thread.rs` | the thread that prepares log files and memory, and runs checkpoints |
+//! | `page_loader.rs` | the thread that loads pages behind the opening |
 //! | `definitions.rs` | tables and indexes added and dropped |
 //! | `tree_builder.rs` | hidden trees built from rows in any order |
 //! | `index_build.rs` | an index built concurrently with writers |
@@ -29,6 +30,7 @@ mod index_build;
 mod inspect;
 mod maintenance_thread;
 mod open;
+mod page_loader;
 #[cfg(test)]
 mod schedules;
 #[cfg(test)]

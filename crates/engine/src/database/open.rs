@@ -5,13 +5,14 @@
 //! and the next creation starts anew. A log in another directory is recognized by the database id in the data
 //! file, whose name is stable before such a log is made.
 //!
-//! Opening reads the lock and root of the data file, its pages and the tree directory; frees pages of trees
-//! that the directory does not name; redoes the log's commits behind the root; removes ghosts that the
-//! checkpoint contained; reads the catalogue; and frees trees that it does not name (`recovery`).
+//! Opening reads the lock and root of the data file, its map and the tree directory, but no pages: they are
+//! loaded when they are needed, or behind ([`super::page_loader`]). It frees pages of trees that the
+//! directory does not name; redoes the log's commits behind the root; reads the catalogue; and frees trees
+//! that it does not name (`recovery`).
 
 use crate::access::btree::Tree;
 use crate::access::btree::extents::{self, EXTENT_POINTER_BYTES, ExtentPointer};
-use crate::buffer::{Buffer, BufferOptions, page_packing};
+use crate::buffer::{Buffer, BufferOptions, Miss};
 use crate::catalog::{CATALOG_TREE, Catalog};
 use crate::checkpoint::{DataFile, FORMAT_OF_EXTENTS, FileOptions};
 use crate::database::checkpoints::Checkpoints;
@@ -19,12 +20,12 @@ use crate::database::engine::Engine;
 use crate::error::{Error, Result};
 use crate::ids::{Csn, DatabaseId, TreeId};
 use crate::log::{Guard, Log, Threads, unmake};
-use crate::options::Options;
+use crate::options::{BufferMode, Options};
 use crate::planted_bug::{PlantedBug, planted};
 use crate::recovery::{Redo, Redone, Upgrade};
 use crate::sync::ranked::{Mutex, RwLock};
 use crate::tree_directory::{TreeDirectory, TreeList};
-use crate::txn::{Core, TxnOptions, strip_ghosts};
+use crate::txn::{Core, TxnOptions};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -100,7 +101,8 @@ pub(crate) fn open<D: Disk>(
     options.check()?;
     let listed = listed(&file, directory)?;
     let mut parts = Parts { tree_directory: listed.tree_directory, ..Parts::new(&options) };
-    parts.load(&file, options.resident_bytes_max)?;
+    parts.find_pages(&file, options.resident_bytes_max)?;
+    parts.buffer.set_passes_cap(true);
     if file.root().format < FORMAT_OF_EXTENTS {
         parts.upgrade(&file, &listed.orphans)?;
     } else if !planted(PlantedBug::KeepOrphans) {
@@ -121,13 +123,13 @@ pub(crate) fn open<D: Disk>(
         }
         other => other,
     })?;
-    parts.drop_ghosts();
     parts.assemble(log, Some(file), options, directory)
 }
 
 /// A database in memory only, with a log that discards its writes.
 pub(crate) fn transient(options: Options) -> Result<Arc<Engine<NullDisk>>> {
     options.check()?;
+    let options = Options { buffer_mode: BufferMode::Resident, ..options };
     let directory = Path::new("");
     let disk = NullDisk::default();
     let log_options =
@@ -160,21 +162,15 @@ impl Parts {
         }
     }
 
-    /// Reads every page of the data file.
-    fn load<D: Disk>(&self, file: &DataFile<D>, bytes_max: u64) -> Result<()> {
-        let page_bytes = file.root().page_bytes as usize;
-        file.load(&mut |page, image| {
-            let unpacked = page_packing::unpack(image, page_bytes);
-            let bytes = unpacked.map_err(|what| file.refuse(page, what))?;
-            self.buffer.install(page, bytes);
-            let bytes = self.buffer.resident_bytes();
-            if bytes > bytes_max {
-                let what = "the database in memory (resident_bytes_max)";
-                return Err(Error::Capped { what, bytes, bytes_max, advice: ADVICE_AT_OPEN });
-            }
-            Ok(())
-        })?;
-        self.buffer.set_next_page(file.root().next_page);
+    /// Takes note of every page of the data file, without reading any.
+    fn find_pages<D: Disk>(&mut self, file: &DataFile<D>, bytes_max: u64) -> Result<()> {
+        let (root, reader) = (file.root(), Box::new(file.reader()));
+        self.buffer.set_on_disk(file.page_map(), reader, root.next_page, root.csn);
+        let bytes = self.buffer.bytes_with_promised();
+        if bytes > bytes_max && !self.buffer.evicts() {
+            let what = "the database in memory (resident_bytes_max)";
+            return Err(Error::Capped { what, bytes, bytes_max, advice: ADVICE_AT_OPEN });
+        }
         Ok(())
     }
 
@@ -184,6 +180,11 @@ impl Parts {
         file: &DataFile<D>,
         orphans: &[[u8; EXTENT_POINTER_BYTES]],
     ) -> Result<()> {
+        // Chains are followed from page to page.
+        let _hold = self.buffer.hold_eviction();
+        for (page, _tree) in self.buffer.labelled(|_tree| true) {
+            self.buffer.load(Miss(page))?;
+        }
         let broken = |page| file.refuse(page, "the chain of a long value breaks at this page");
         let upgrade = Upgrade::new(&self.buffer, &broken);
         for orphan in orphans {
@@ -216,16 +217,6 @@ impl Parts {
             self.tree_directory.add(Arc::new(tree));
         }
         Ok(())
-    }
-
-    fn drop_ghosts(&self) {
-        for tree in self.tree_directory.trees() {
-            if planted(PlantedBug::KeepGhosts) {
-                break;
-            }
-            let stripped = strip_ghosts(&self.buffer, &tree);
-            assert!(stripped.is_ok(), "no checkpoint runs during recovery");
-        }
     }
 
     fn redo<D: Disk>(
@@ -296,6 +287,7 @@ impl Parts {
         directory: &Path,
     ) -> Result<Arc<Engine<D>>> {
         let catalog = self.free_unnamed(self.read_catalog()?);
+        self.buffer.set_passes_cap(false);
         let core =
             Arc::new(Core::new(log, self.buffer, txn_options(&options)).in_directory(directory));
         let engine = Arc::new(Engine {
@@ -349,6 +341,7 @@ fn buffer(options: &Options) -> Buffer {
         page_bytes: options.page_bytes,
         resident_bytes_max: options.resident_bytes_max,
         pre_image_bytes_max: options.pre_image_bytes_max,
+        evicts: options.buffer_mode != BufferMode::Resident,
         value_extent_bytes: options.value_extent_bytes,
         miss_every: options.miss_every,
         ..BufferOptions::default()
@@ -359,7 +352,7 @@ fn file_options(options: &Options) -> FileOptions {
     FileOptions {
         extent_bytes: options.extent_bytes,
         reserve_bytes: options.extent_bytes / 4,
-        direct: options.log.direct,
+        direct: options.log.direct && options.buffer_mode != BufferMode::Mapped,
         ..FileOptions::default()
     }
 }

@@ -19,6 +19,10 @@ pub struct Stats {
     pub checkpoints: Option<CheckpointStats>,
     /// Memory for pages, frames and the translation table, in bytes, including free cells of blocks.
     pub resident_bytes: u64,
+    /// Pages read from the data file after its opening.
+    pub loaded_pages: u64,
+    /// Pages that left memory, to be read again when they are needed.
+    pub evicted_pages: u64,
     /// Approximate memory for older versions of rows, in bytes.
     pub version_bytes: u64,
     /// Transactions that are open.
@@ -37,6 +41,8 @@ impl<D: Disk> Engine<D> {
             latencies: self.core.latencies(),
             checkpoints: self.checkpoints.as_ref().map(Checkpoints::stats),
             resident_bytes: self.core.buffer.resident_bytes(),
+            loaded_pages: self.core.buffer.loaded(),
+            evicted_pages: self.core.buffer.evicted(),
             version_bytes: self.core.version_bytes(),
             open_transactions: self.core.open_transactions(),
             redone_commits: self.redone.commits,

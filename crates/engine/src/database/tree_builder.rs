@@ -269,7 +269,7 @@ fn insert_into_leaf<D: Disk>(
         };
         drop(section);
         match blocked {
-            Blocked::Miss(page) => buffer.load(Miss(page)),
+            Blocked::Miss(page) => buffer.load(Miss(page))?,
             Blocked::PreImages => core.wait_for_pre_images()?,
             Blocked::Busy => {}
             Blocked::Failed(refused @ Error::Capped { .. }) => {

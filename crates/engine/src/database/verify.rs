@@ -15,6 +15,7 @@
 
 use crate::access::btree::{PageSet, Tree};
 use crate::access::schema::Schema;
+use crate::buffer::Miss;
 use crate::catalog::{CATALOG_TREE, Catalog};
 use crate::database::engine::Engine;
 use crate::error::Result;
@@ -107,6 +108,10 @@ impl<D: Disk> Engine<D> {
         let buffer = &self.core.buffer;
         if !buffer.is_labelled(page, id) || self.hidden.lock().contains(&id) {
             return Ok(false);
+        }
+        // An image that cannot be read is a problem of the data file's own check.
+        if buffer.load(Miss(page)).is_err() {
+            return Ok(true);
         }
         let tree = self.tree_directory.tree(id);
         if let (Some(tree), Some(key)) = (tree, buffer.key_within(page)) {

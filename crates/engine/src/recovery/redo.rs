@@ -76,14 +76,14 @@ impl<'d> Redo<'d> {
                 Operation::Delete { tree, key } => {
                     let tree = self.tree(csn, tree)?;
                     if !planted(PlantedBug::RedoSkipsDeletes) {
-                        delete(self.buffer, &tree, key);
+                        delete(self.buffer, &tree, key)?;
                     }
                     self.redone.rows += 1;
                 }
                 Operation::Splice { tree, key, length, pieces } => {
                     let tree = self.tree(csn, tree)?;
                     if !planted(PlantedBug::RedoSkipsSplices)
-                        && !splice_row(self.buffer, &tree, csn, (key, length, pieces))
+                        && !splice_row(self.buffer, &tree, csn, (key, length, pieces))?
                     {
                         return Err(no_such_row(csn, tree.id, length));
                     }
@@ -137,7 +137,7 @@ fn put_value(
     word: VersionWord,
 ) -> Result<()> {
     loop {
-        let placed = change(buffer, tree, key, |leaf| put_in_leaf(leaf, key, value, word));
+        let placed = change(buffer, tree, key, |leaf| put_in_leaf(leaf, key, value, word))?;
         match placed {
             Ok(replaced) => {
                 if let Some(pointer) = replaced {
@@ -182,7 +182,7 @@ fn splice_row(
     tree: &Tree,
     csn: Csn,
     (key, length, pieces): (&[u8], usize, Pieces<'_>),
-) -> bool {
+) -> Result<bool> {
     change(buffer, tree, key, |leaf| {
         let Ok(slot) = leaf.search(key) else {
             return false;
@@ -198,7 +198,7 @@ fn splice_row(
 }
 
 /// Deletes a row, if it exists: redoing a record twice finds it gone.
-fn delete(buffer: &Buffer, tree: &Tree, key: &[u8]) {
+fn delete(buffer: &Buffer, tree: &Tree, key: &[u8]) -> Result<()> {
     let (replaced, is_poor) = change(buffer, tree, key, |leaf| {
         let Ok(slot) = leaf.search(key) else {
             return (None, false);
@@ -208,21 +208,34 @@ fn delete(buffer: &Buffer, tree: &Tree, key: &[u8]) {
             .and_then(|_| ExtentPointer::from_value(leaf.value(slot)));
         leaf.remove(slot);
         (pointer, leaf.is_poor())
-    });
+    })?;
     if let Some(pointer) = replaced {
         extents::free(buffer, pointer);
     }
     if is_poor {
-        let tidied = without_misses(|| tree.merge_leaf(buffer, key, MergeTrigger::First));
-        debug_assert_eq!(tidied, MergeOutcome::Done, "no other thread uses the tree");
+        let merge = |trigger| without_misses(|| tree.merge_leaf(buffer, key, trigger));
+        // Several leaves are needed at once.
+        let _hold = buffer.hold_eviction();
+        let mut outcome = merge(MergeTrigger::First);
+        while let MergeOutcome::Miss(page) = outcome {
+            buffer.load(Miss(page))?;
+            outcome = merge(MergeTrigger::Again);
+        }
+        debug_assert_eq!(outcome, MergeOutcome::Done, "no other thread uses the tree");
     }
+    Ok(())
 }
 
-fn change<R>(buffer: &Buffer, tree: &Tree, key: &[u8], mut body: impl FnMut(&mut Leaf) -> R) -> R {
+fn change<R>(
+    buffer: &Buffer,
+    tree: &Tree,
+    key: &[u8],
+    mut body: impl FnMut(&mut Leaf) -> R,
+) -> Result<R> {
     loop {
         match tree.change(buffer, key, |leaf, _| body(leaf)) {
-            Ok(done) => return done,
-            Err(Stop::Miss(page)) => buffer.load(Miss(page)),
+            Ok(done) => return Ok(done),
+            Err(Stop::Miss(page)) => buffer.load(Miss(page))?,
             Err(Stop::PreImages) => unreachable!("no checkpoint runs during recovery"),
         }
     }
@@ -233,7 +246,7 @@ fn make_room(buffer: &Buffer, tree: &Tree, key: &[u8], value_bytes: usize) -> Re
     loop {
         match tree.make_room(buffer, key, value_bytes) {
             Ok(()) => return Ok(()),
-            Err(Blocked::Miss(page)) => buffer.load(Miss(page)),
+            Err(Blocked::Miss(page)) => buffer.load(Miss(page))?,
             Err(Blocked::Failed(Error::Capped { .. })) if !waited => {
                 waited = true;
                 buffer.free_retired(MemoryNeed::Pages(Kind::Leaf, SPLIT_PAGES));

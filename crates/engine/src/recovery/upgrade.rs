@@ -21,7 +21,7 @@
 use crate::access::btree::Tree;
 use crate::access::btree::extents::{self, EXTENT_POINTER_BYTES};
 use crate::buffer::page::{HEADER_BYTES, u32_at, u64_at};
-use crate::buffer::{Buffer, Leaf, Miss, Stop};
+use crate::buffer::{Buffer, Frame, Leaf, Miss, Stop};
 use crate::error::{Error, Result};
 use crate::ids::{PageId, TreeId};
 
@@ -53,13 +53,13 @@ impl<'b> Upgrade<'b> {
             let (rows, next) = loop {
                 match tree.view(self.buffer, &from, |leaf, _| long_rows(leaf)) {
                     Ok(found) => break found,
-                    Err(miss) => self.buffer.load(miss),
+                    Err(miss) => self.buffer.load(miss)?,
                 }
             };
             for (key, pointer) in rows {
                 let value = self.take(pointer)?;
                 let pointer = write(self.buffer, tree.id, &value)?;
-                set_pointer(self.buffer, tree, &key, &pointer);
+                set_pointer(self.buffer, tree, &key, &pointer)?;
                 converted += 1;
             }
             match next {
@@ -84,7 +84,7 @@ impl<'b> Upgrade<'b> {
         let (mut value, mut pages) = (Vec::new(), Vec::new());
         loop {
             let page = next;
-            let piece = self.piece(page, &mut value);
+            let piece = self.piece(page, &mut value)?;
             let (bytes, behind) = piece.ok_or_else(|| (self.broken)(page))?;
             pages.push(page);
             let is_sound = if behind.0 == 0 { bytes == left } else { bytes < left };
@@ -100,25 +100,31 @@ impl<'b> Upgrade<'b> {
     }
 
     /// Appends the value's bytes in an overflow page. Returns their number and the next page; none if the
-    /// page is no such page.
-    fn piece(&self, page: PageId, value: &mut Vec<u8>) -> Option<(u64, PageId)> {
+    /// page is no such page. Fails if the disk does.
+    fn piece(&self, page: PageId, value: &mut Vec<u8>) -> Result<Option<(u64, PageId)>> {
         loop {
             let guard = crossbeam_epoch::pin();
             match self.buffer.find(page, &guard) {
                 Ok(frame) => {
-                    let image = frame?.overflow()?;
-                    let end = HEADER_BYTES + u32_at(image, PIECE_AT) as usize;
-                    let bytes = image.get(HEADER_BYTES..end)?;
-                    value.extend_from_slice(bytes);
-                    return Some((bytes.len() as u64, PageId(u64_at(image, NEXT_AT))));
+                    let piece = frame.and_then(Frame::overflow).and_then(piece_of);
+                    return Ok(piece.map(|(bytes, next)| {
+                        value.extend_from_slice(bytes);
+                        (bytes.len() as u64, next)
+                    }));
                 }
                 Err(miss) => {
                     drop(guard);
-                    self.buffer.load(miss);
+                    self.buffer.load(miss)?;
                 }
             }
         }
     }
+}
+
+/// The value's bytes in an overflow page, and the next page.
+fn piece_of(image: &[u8]) -> Option<(&[u8], PageId)> {
+    let end = HEADER_BYTES + u32_at(image, PIECE_AT) as usize;
+    Some((image.get(HEADER_BYTES..end)?, PageId(u64_at(image, NEXT_AT))))
 }
 
 /// Keys and pointers of the long rows in a leaf, and the key at which the next leaf begins.
@@ -144,15 +150,15 @@ fn write(buffer: &Buffer, tree: TreeId, value: &[u8]) -> Result<[u8; EXTENT_POIN
     Ok(pointer.to_value())
 }
 
-fn set_pointer(buffer: &Buffer, tree: &Tree, key: &[u8], pointer: &[u8]) {
+fn set_pointer(buffer: &Buffer, tree: &Tree, key: &[u8], pointer: &[u8]) -> Result<()> {
     loop {
         let set = |leaf: &mut Leaf, _: PageId| {
             let slot = leaf.search(key).expect("nobody else changes the tree");
             leaf.set_value(slot, pointer);
         };
         match tree.change(buffer, key, set) {
-            Ok(()) => return,
-            Err(Stop::Miss(page)) => buffer.load(Miss(page)),
+            Ok(()) => return Ok(()),
+            Err(Stop::Miss(page)) => buffer.load(Miss(page))?,
             Err(Stop::PreImages) => unreachable!("no checkpoint runs during recovery"),
         }
     }

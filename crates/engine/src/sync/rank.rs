@@ -7,6 +7,7 @@
 //! | rank | lock | where |
 //! |---|---|---|
 //! | `MAINTENANCE_THREAD` | the end of the maintenance thread | `database/maintenance_thread.rs` |
+//! | `PAGE_LOADER` | the end of the page loader | `database/page_loader.rs` |
 //! | `DEFINING` | one definition at a time | `database/engine.rs` |
 //! | `GATE` | the commit gate: a section, or the wait to enter or to close | `txn/commit_gate.rs` |
 //! | `CHECKPOINT` | the data file and the running checkpoint | `database/checkpoints.rs` |
@@ -20,10 +21,14 @@
 //! | `ROW_LOG_INSTALLED` | whether an index is being built | `txn/core.rs` |
 //! | `ROW_LOG` | changes during an index build | `txn/row_log.rs` |
 //! | `GHOSTS` | deleted rows that wait to be removed | `txn/garbage.rs` |
+//! | `WANTED` | pages that deleted rows and poor leaves wait for | `txn/garbage.rs` |
 //! | `VERSIONS` | a shard of old versions | `txn/version.rs` |
 //! | `LISTED` | pages changed since the last snapshot | `buffer/page_snapshot.rs` |
 //! | `IMAGES` | the pool of pre-images | `buffer/page_snapshot.rs` |
 //! | `PAGE_ALLOCATOR` | free page numbers | `buffer/pages.rs` |
+//! | `EVICTION` | the hand of the clock; only tried | `buffer/eviction.rs` |
+//! | `LOADS` | the ends of loads, for threads that wait for them | `buffer/page_load.rs` |
+//! | `STRIPPED` | leaves that lost ghosts when they were loaded | `buffer/page_load.rs` |
 //! | `LOG_THREADS` | the log's threads, until they are joined | `log/handle.rs` |
 //! | `FRAME_WRITER` | what the log writes next | `log/driver.rs` |
 //! | `GROUPS` | times of the last groups | `log/driver.rs` |
@@ -68,6 +73,7 @@ macro_rules! ranks {
 
 ranks! {
     MAINTENANCE_THREAD: "the end of the maintenance thread",
+    PAGE_LOADER: "the end of the page loader",
     DEFINING: "one definition at a time",
     GATE: "the commit gate",
     CHECKPOINT: "the data file and the running checkpoint",
@@ -81,10 +87,14 @@ ranks! {
     ROW_LOG_INSTALLED: "whether an index is being built",
     ROW_LOG: "changes during an index build",
     GHOSTS: "deleted rows that wait to be removed",
+    WANTED: "pages that deleted rows and poor leaves wait for",
     VERSIONS: "a shard of old versions",
     LISTED: "pages changed since the last snapshot",
     IMAGES: "the pool of pre-images",
     PAGE_ALLOCATOR: "free page numbers",
+    EVICTION: "the hand of the clock",
+    LOADS: "the ends of loads",
+    STRIPPED: "leaves that lost ghosts when they were loaded",
     LOG_THREADS: "the log's threads",
     FRAME_WRITER: "what the log writes next",
     GROUPS: "times of the last groups",

@@ -168,6 +168,11 @@ impl<T, const RANK: u8> RwLock<T, RANK> {
         self.0.try_read().map(RwLockReadGuard::new)
     }
 
+    /// None if another thread reads or writes.
+    pub(crate) fn try_write(&self) -> Option<RwLockWriteGuard<'_, T, RANK>> {
+        self.0.try_write().map(RwLockWriteGuard::new)
+    }
+
     #[inline]
     pub(crate) fn write(&self) -> RwLockWriteGuard<'_, T, RANK> {
         RwLockWriteGuard::new(acquire(RANK, || self.0.try_write(), || self.0.write()))

@@ -22,10 +22,11 @@ use crate::txn::commit_gate::Section;
 use crate::txn::core::Core;
 use crate::txn::lock::{lock_rows, unlock_rows};
 use crate::txn::part_timers::Part;
+use crate::txn::read::resident;
 use crate::txn::record::put_bytes_max;
 use crate::txn::refusal::refuse_commit;
 use crate::txn::transaction::{After, Row, Transaction};
-use crate::txn::validate::{Check, validate};
+use crate::txn::validate::{Check, validate, validate_in_section};
 use std::ops::RangeInclusive;
 use syncline_instrument::{Module, clock, tag};
 use syncline_vfs::Disk;
@@ -33,6 +34,9 @@ use syncline_vfs::Disk;
 /// Rounds of a commit before it counts as a conflict. Each round removes an obstacle, but others may appear
 /// meanwhile.
 const ROUNDS_MAX: u32 = 10_000;
+
+/// Pages that a commit misses before it holds eviction off.
+const MISSES_BEFORE_HOLD: u32 = 2;
 
 /// The assumed length of patched rows is that of the longest in the session's previous transaction, within
 /// these limits in bytes. A longer row costs another round; a larger guess would cost log room for all of
@@ -88,7 +92,8 @@ fn commit_rounds<D: Disk>(core: &Core<D>, txn: &mut Transaction) -> Result<Ticke
         return crate::txn::tests::wrong_order::commit(core, txn, order);
     }
     plan(core, txn)?;
-    prefetch_rows(core, txn);
+    prefetch_rows(core, txn)?;
+    let (mut misses, mut hold) = (0, None);
     for _ in 0..ROUNDS_MAX {
         let permit = prepare(core, txn)?; // a: may wait, may fail
         let Some(section) = enter(core, txn) else {
@@ -113,6 +118,13 @@ fn commit_rounds<D: Disk>(core: &Core<D>, txn: &mut Transaction) -> Result<Ticke
             unlock_rows(core, txn);
             leave(section);
             drop(permit);
+            if let LockFailure::Needs(Need::Page(_)) = stopped {
+                misses += 1;
+                if misses == MISSES_BEFORE_HOLD {
+                    // All leaves of the commit are needed at once.
+                    hold = Some(core.buffer.hold_eviction());
+                }
+            }
             resolve(core, txn, stopped)?;
             continue;
         }
@@ -136,6 +148,7 @@ fn commit_rounds<D: Disk>(core: &Core<D>, txn: &mut Transaction) -> Result<Ticke
         prefetch_record(&txn.commit.record);
         without_misses(|| collect(core, txn, ticket.csn));
         leave(section); // g
+        drop(hold);
         return Ok(ticket);
     }
     Err(Error::Conflict(Conflict::Locked))
@@ -236,15 +249,15 @@ fn follows((tree, key): (TreeId, &[u8]), (other_tree, other): (TreeId, &[u8])) -
         && key[..but_last(key)] == other[..but_last(other)]
 }
 
-/// Prefetches the leaves of many rows at once, so that locking does not wait for them one by one. Skips rows
-/// whose leaf was read before or is that of a neighbour.
-fn prefetch_rows<D: Disk>(core: &Core<D>, txn: &mut Transaction) {
+/// Prefetches the leaves of many rows at once, so that locking does not wait for them one by one, and loads
+/// those that are not resident. Skips rows whose leaf was read before or is that of a neighbour.
+fn prefetch_rows<D: Disk>(core: &Core<D>, txn: &mut Transaction) -> Result<()> {
     let Transaction { writes, arena, commit, trees, .. } = txn;
     let needs_prefetch = |row: &&mut Row| row.page.is_none() && !row.follows;
     if commit.rows.len() < PREFETCH_ROWS_MIN
         || commit.rows.iter_mut().filter(needs_prefetch).count() < PREFETCH_ROWS_MIN
     {
-        return;
+        return Ok(());
     }
     let _entered = tag::enter(Module::Access);
     commit.ahead.clear();
@@ -257,7 +270,14 @@ fn prefetch_rows<D: Disk>(core: &Core<D>, txn: &mut Transaction) {
     let prefetched = commit.rows.iter_mut().filter(needs_prefetch);
     for (row, target) in prefetched.zip(&commit.ahead) {
         row.page = target.leaf();
+        if row.page.is_none() {
+            let write = writes.get(row.write);
+            let (tree, key) = (&trees[write.tree as usize], arena.get(write.key));
+            let find = || tree.view(&core.buffer, key, |_, page| page);
+            row.page = without_misses(|| resident(&core.buffer, tree, find))?;
+        }
     }
+    Ok(())
 }
 
 /// Step a: everything that may wait or be refused, outside the section.
@@ -269,9 +289,10 @@ pub(super) fn prepare<'c, D: Disk>(
     if txn.is_wary && txn.is_validated() && !txn.reads.is_empty() && txn.alone.is_none() {
         // Most conflicts show here, before anything is locked and a number is taken. Sessions without recent
         // conflicts skip it.
-        validate(core, txn, Check::Early).map_err(Error::Conflict)?;
+        validate(core, txn, Check::Early)?;
     }
     core.wait_under_pressure()?;
+    core.wait_for_clean_pages(txn.alone.as_ref())?;
     if txn.alone.is_none()
         && let Some(row_log) = core.row_log()
         && txn.writes.order().iter().any(|at| row_log.is_of(txn.writes.get(*at).id))
@@ -352,7 +373,7 @@ pub(super) fn validate_reads<D: Disk>(
         return Err(Conflict::Dropped);
     }
     if txn.is_validated() {
-        return validate(core, txn, Check::Final);
+        return validate_in_section(core, txn);
     }
     if core.registry.is_doomed(txn.seat) {
         // The ghost of a row that was deleted after the begin may have been removed.
@@ -376,7 +397,7 @@ pub(super) fn resolve<D: Disk>(
 ) -> Result<()> {
     match stopped {
         LockFailure::Needs(Need::PreImages) => core.wait_for_pre_images()?,
-        LockFailure::Needs(Need::Page(page)) => core.buffer.load(Miss(page)),
+        LockFailure::Needs(Need::Page(page)) => core.buffer.load(Miss(page))?,
         // The required length is known now.
         LockFailure::Needs(Need::Record) => {}
         LockFailure::Needs(Need::Memory(needed, refused)) => {

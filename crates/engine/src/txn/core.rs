@@ -74,8 +74,12 @@ pub(crate) trait Relief: Send + Sync {
     /// progress is possible, for instance on a full disk. Returns false if no checkpoint is running.
     fn relieve(&self) -> Result<bool>;
 
-    /// The same for a writer that needs space in the log: begins a checkpoint if none is running. `alone` is
-    /// the gate that this thread has closed. Returns false if the database makes no checkpoints by itself.
+    /// Begins a checkpoint unless one is running. `alone` is the gate that this thread has closed. Returns
+    /// false if there are none in this store.
+    fn begin(&self, alone: Option<&ClosedGate>) -> Result<bool>;
+
+    /// The same as [`Relief::relieve`] for a writer that needs space in the log: begins a checkpoint if none
+    /// is running. Returns false if the database makes no checkpoints by itself.
     fn shorten_log(&self, alone: Option<&ClosedGate>) -> Result<bool>;
 }
 
@@ -312,6 +316,46 @@ impl<D: Disk> Core<D> {
             // The checkpoint was abandoned, and its images were freed.
             Err(Error::Full { .. }) => Ok(()),
             relieved => relieved.map(drop),
+        }
+    }
+
+    /// Waits while changed pages fill too much of a cache that is smaller than the store: checkpoints make
+    /// them clean. Outside a section. `alone` is the gate that this thread has closed.
+    #[inline]
+    pub(super) fn wait_for_clean_pages(&self, alone: Option<&ClosedGate>) -> Result<()> {
+        if self.buffer.has_many_changed() { self.clean_pages_until_few(alone) } else { Ok(()) }
+    }
+
+    #[cold]
+    fn clean_pages_until_few(&self, alone: Option<&ClosedGate>) -> Result<()> {
+        while self.buffer.has_many_changed() {
+            self.log.check()?;
+            match self.clean_pages(alone) {
+                Ok(true) => {}
+                // On a full disk deletes must go on.
+                Ok(false) | Err(Error::Full { .. }) => break,
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+
+    /// Does a step towards clean pages in a store that is larger than its cache: moves the checkpoint, or
+    /// begins one. Returns false if nothing can be done.
+    pub(super) fn clean_pages(&self, alone: Option<&ClosedGate>) -> Result<bool> {
+        if !self.buffer.evicts() {
+            return Ok(false);
+        }
+        if self.relieve()? {
+            return Ok(true);
+        }
+        if alone.is_none() && self.check_gate().is_err() {
+            return Ok(false);
+        }
+        match self.relief.get().map_or(Ok(false), |relief| relief.begin(alone)) {
+            // Another transaction runs alone.
+            Err(Error::ExclusiveHere | Error::ExclusiveTooLong { .. }) => Ok(false),
+            begun => begun,
         }
     }
 

@@ -6,23 +6,27 @@
 //! becomes empty or poor leaves its tree. If the row was inserted or deleted again meanwhile, its word
 //! differs and the entry is ignored. Removal changes a page, so it happens in sections.
 //!
-//! States of an entry: *waits for readers*, as above; *waits for its leaf*: the row is gone, and its leaf was
-//! left empty or poor but could not be merged, since another thread was changing the tree's structure or the
-//! pool of pre-images was full. The queue retries it until it is done. Commits and aborts that leave a leaf
-//! empty add it in this state.
+//! States of an entry: *waits for readers*, as above; *waits for its leaf*: the row is gone, and its leaf
+//! was left empty or poor but could not be merged, since another thread was changing the tree's structure or
+//! the pool of pre-images was full. The queue retries it until it is done. Commits and aborts that leave a
+//! leaf empty add it in this state. A neighbour that is not resident is such a reason, too; so may be the
+//! leaf of a ghost. Commits load no pages in their sections: such pages are noted, and a sweep loads them
+//! outside of its sections and tries again.
 //!
 //! Entries with their keys count towards the cap on memory for old versions.
 //!
-//! Entries exist in memory only. A page image holds the ghosts of its moment; [`strip_ghosts`] removes them
-//! after a restart, when no transaction is open.
+//! Entries exist in memory only. A page image holds the ghosts of its moment; after a restart they are
+//! removed when the page is loaded (`buffer::page_load`).
 
 use crate::access::btree::{MergeOutcome, MergeTrigger, Tree};
+#[cfg(test)]
+use crate::buffer::Miss;
 use crate::buffer::VersionWord;
 use crate::buffer::{Buffer, Leaf, Stop, without_misses};
 use crate::ids::{Csn, PageId};
 use crate::planted_bug::{PlantedBug, planted};
 use crate::sync::atomic::{AtomicBool, AtomicI64, Ordering};
-use crate::sync::rank::GHOSTS;
+use crate::sync::rank::{GHOSTS, WANTED};
 use crate::sync::ranked::{Mutex, MutexGuard};
 use crossbeam_utils::CachePadded;
 use std::collections::VecDeque;
@@ -36,6 +40,9 @@ const ENTRIES_RETAINED: usize = 1024;
 
 /// A queue adds its change to the sum when it is at least this large.
 const REPORTED_BYTES_MIN: i64 = 16 << 10;
+
+/// Pages that are noted for the next sweep; entries that wait for others are noted again after it.
+const WANTED_MAX: usize = 64;
 
 /// A deleted row, or a leaf.
 pub(super) struct Ghost {
@@ -60,6 +67,8 @@ pub(super) struct Garbage {
     queues: [CachePadded<Queue>; QUEUES],
     /// The approximate bytes of all queues: each adds its change when that reaches [`REPORTED_BYTES_MIN`].
     bytes: AtomicI64,
+    /// Pages that entries wait for, up to [`WANTED_MAX`].
+    wanted: Mutex<Vec<PageId>, WANTED>,
 }
 
 #[derive(Default)]
@@ -87,6 +96,21 @@ impl Garbage {
         Garbage {
             queues: std::array::from_fn(|_| CachePadded::default()),
             bytes: AtomicI64::new(0),
+            wanted: Mutex::new(Vec::new()),
+        }
+    }
+
+    /// The pages that entries wait for.
+    pub(super) fn take_wanted(&self) -> Vec<PageId> {
+        std::mem::take(&mut *self.wanted.lock())
+    }
+
+    /// Notes a page that an entry waits for.
+    #[cold]
+    pub(super) fn want(&self, page: PageId) {
+        let mut wanted = self.wanted.lock();
+        if wanted.len() < WANTED_MAX {
+            wanted.push(page);
         }
     }
 
@@ -122,9 +146,16 @@ impl Garbage {
                 }
             };
             match removed {
-                Ok(MergeOutcome::Later) => busy.push(Ghost { waits_for: WaitsFor::Leaf, ..ghost }),
                 Ok(MergeOutcome::Done) => {}
-                Err(_stop) => {
+                Ok(MergeOutcome::Later) => busy.push(Ghost { waits_for: WaitsFor::Leaf, ..ghost }),
+                Ok(MergeOutcome::Miss(page)) => {
+                    self.want(page);
+                    busy.push(Ghost { waits_for: WaitsFor::Leaf, ..ghost });
+                }
+                Err(stop) => {
+                    if let Stop::Miss(page) = stop {
+                        self.want(page);
+                    }
                     let mut waiting = self.queue(seat);
                     waiting.bytes += ghost.bytes();
                     waiting.ghosts.push_front(ghost);
@@ -217,8 +248,9 @@ pub(super) fn merge_leaf(
     without_misses(|| tree.newest().merge_leaf(buffer, key, tidying))
 }
 
-/// Removes every ghost of a tree, and the leaves that become empty: after a restart, when no transaction is
-/// open. Returns the number of ghosts.
+/// Removes every ghost of a tree, and the leaves that become empty, when no transaction is open. Returns the
+/// number of ghosts.
+#[cfg(test)]
 pub(crate) fn strip_ghosts(buffer: &Buffer, tree: &Tree) -> Result<usize, Stop> {
     let (mut from, mut stripped) = (Vec::new(), 0);
     loop {
@@ -235,13 +267,23 @@ pub(crate) fn strip_ghosts(buffer: &Buffer, tree: &Tree) -> Result<usize, Stop> 
             let ghosts = (0..leaf.count()).any(|slot| leaf.word(slot).is_ghost());
             (ghosts || leaf.count() == 0, leaf.upper_fence().map(<[u8]>::to_vec))
         };
-        let (is_touched, mut next) = without_misses(|| tree.view(buffer, &from, has_ghosts))?;
+        let (is_touched, mut next) = match without_misses(|| tree.view(buffer, &from, has_ghosts)) {
+            Ok(seen) => seen,
+            Err(miss) => {
+                buffer.load(miss).expect("the disk of a test can be read");
+                continue;
+            }
+        };
         if is_touched {
             let is_empty;
             (is_empty, next) = without_misses(|| tree.change(buffer, &from, strip))?;
             if is_empty {
-                let tidied = merge_leaf(buffer, tree, &from, MergeTrigger::First);
-                debug_assert_eq!(tidied, MergeOutcome::Done, "no other thread uses the tree");
+                let mut outcome = merge_leaf(buffer, tree, &from, MergeTrigger::First);
+                while let MergeOutcome::Miss(page) = outcome {
+                    buffer.load(Miss(page)).expect("the disk of a test can be read");
+                    outcome = merge_leaf(buffer, tree, &from, MergeTrigger::Again);
+                }
+                debug_assert_eq!(outcome, MergeOutcome::Done, "no other thread uses the tree");
             }
         }
         match next {

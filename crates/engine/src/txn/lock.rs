@@ -13,7 +13,7 @@
 //! A row that another commit has locked is retried for a bounded time; then it is a conflict. No wait is
 //! unbounded, and two commits never wait for each other.
 
-use crate::access::btree::extents::{self, EXTENT_POINTER_BYTES};
+use crate::access::btree::extents::{self, EXTENT_POINTER_BYTES, ExtentPointer};
 use crate::access::btree::{Blocked, Tree};
 use crate::buffer::MemoryNeed;
 use crate::buffer::VersionWord;
@@ -29,7 +29,7 @@ use crate::txn::action::{FoldedRow, Folder};
 use crate::txn::arena::Arena;
 use crate::txn::commit::{LockFailure, Need};
 use crate::txn::core::{Core, pause};
-use crate::txn::read::{absent, resolve};
+use crate::txn::read::absent;
 use crate::txn::read_set::ReadSet;
 use crate::txn::record::{add_delete, add_put, add_splice, put_bytes_max, row_bytes};
 use crate::txn::row_log::RowLog;
@@ -312,7 +312,7 @@ impl<D: Disk> Locker<'_, D> {
             };
             let viewed = self.tree.view(&self.core.buffer, self.key, copy);
             viewed.map_err(|miss| self.stopped_by(miss.into()))?;
-            if was.is_overflow() && !resolve(&self.core.buffer, &mut base) {
+            if was.is_overflow() && !self.read_long(&mut base)? {
                 return Err(LockFailure::Conflict(Conflict::Dropped));
             }
         }
@@ -339,6 +339,16 @@ impl<D: Disk> Locker<'_, D> {
             }
         }
         Err(LockFailure::Conflict(Conflict::Locked))
+    }
+
+    /// Replaces an overflow pointer by its value. False if the value was freed.
+    fn read_long(&self, value: &mut Vec<u8>) -> Result<bool, LockFailure> {
+        let Some(pointer) = ExtentPointer::from_value(value) else {
+            return Ok(false);
+        };
+        value.clear();
+        let read = extents::read(&self.core.buffer, pointer, value);
+        read.map_err(|miss| self.stopped_by(miss.into()))
     }
 
     /// The row after the transaction's writes.
@@ -439,6 +449,15 @@ impl<D: Disk> Locker<'_, D> {
         attempt: LockAttempt,
     ) -> LockAttempt {
         let no_room = LockAttempt::NoRoom { bytes: leaf_bytes };
+        let old = match (self.row_log, position) {
+            (Some(row_log), position) if row_log.is_of(self.write.id) => {
+                match self.old_value(leaf, (position.ok(), was)) {
+                    Ok(old) => Some((row_log, old)),
+                    Err(stopped) => return self.stop(stopped),
+                }
+            }
+            _ => None,
+        };
         let slot = {
             let _entered = tag::enter(Module::Access);
             match position {
@@ -461,10 +480,8 @@ impl<D: Disk> Locker<'_, D> {
             );
             version = Some(saved);
         }
-        if let Some(row_log) = self.row_log
-            && row_log.is_of(self.write.id)
-        {
-            self.log_change(row_log, was, leaf.value(slot));
+        if let Some((row_log, old)) = old {
+            row_log.note(&mut self.commit.row_changes, self.key, old.as_deref());
         }
         leaf.set_word(slot, was.locked());
         let counter = leaf.counter();
@@ -476,16 +493,19 @@ impl<D: Disk> Locker<'_, D> {
         attempt
     }
 
-    /// Logs the change of a row whose word was `was`, with its old value as in the leaf.
+    /// The value that a row has before its change, for the log of row changes. None if it does not exist.
     #[cold]
-    fn log_change(&mut self, row_log: &RowLog, was: VersionWord, value: &[u8]) {
-        let mut whole = Vec::new();
-        let mut old = (!was.is_ghost()).then_some(value);
-        if was.is_overflow() {
-            whole.extend_from_slice(value);
-            old = resolve(&self.core.buffer, &mut whole).then_some(&whole);
-        }
-        row_log.note(&mut self.commit.row_changes, self.key, old);
+    fn old_value(
+        &self,
+        leaf: &Leaf,
+        (slot, was): (Option<usize>, VersionWord),
+    ) -> Result<Option<Vec<u8>>, LockFailure> {
+        let Some(slot) = slot.filter(|_| !was.is_ghost()) else {
+            return Ok(None);
+        };
+        let mut value = leaf.value(slot).to_vec();
+        let is_there = !was.is_overflow() || self.read_long(&mut value)?;
+        Ok(is_there.then_some(value))
     }
 
     fn row(&mut self) -> &mut Row {

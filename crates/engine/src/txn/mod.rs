@@ -116,6 +116,7 @@ pub(crate) use self::core::{Core, Relief, TxnOptions};
 pub(crate) use commit_gate::ClosedGate;
 pub use commit_path::{CommitPath, CommitPaths, PathStep};
 pub use counts::Counts;
+#[cfg(test)]
 pub(crate) use garbage::strip_ghosts;
 pub use part_timers::{Latencies, SAMPLED_ONE_IN};
 pub(crate) use record::{Operation, Pieces, operations, splice};

@@ -24,7 +24,7 @@ use crate::access::btree::extents::{self, ExtentPointer};
 use crate::buffer::VersionWord;
 use crate::buffer::{Buffer, Miss};
 use crate::conflict::Conflict;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::ids::{Csn, PageId};
 use crate::step::{Step, step};
 use crate::txn::arena::Span;
@@ -77,7 +77,8 @@ pub(super) fn read<D: Disk>(
                 show(value);
             }
         };
-        let Some(found) = lookup(&core.buffer, (tree_handle, hint), key, show_or_keep) else {
+        let found = lookup(&core.buffer, (tree_handle, hint), key, show_or_keep)?;
+        let Some(found) = found else {
             return Err(txn.conflict(Conflict::Dropped));
         };
         txn.newest_read = txn.newest_read.max(found.word.csn());
@@ -144,58 +145,69 @@ pub(super) fn move_read_point<D: Disk>(
     if txn.alone.is_none() && txn.trees.iter().any(|tree| tree.is_dropped()) {
         return Err(txn.conflict(Conflict::Dropped));
     }
-    if let Err(conflict) = validate(core, txn, Check::Moving) {
-        return Err(txn.conflict(conflict));
+    match validate(core, txn, Check::Moving) {
+        Err(Error::Conflict(conflict)) => return Err(txn.conflict(conflict)),
+        checked => checked?,
     }
     txn.read_point = point;
     core.registry.advance(txn.seat, point);
     Ok(())
 }
 
-/// Replaces an extent pointer by its value. Returns false if the pages are gone.
-pub(super) fn resolve(buffer: &Buffer, value: &mut Vec<u8>) -> bool {
+/// Replaces an extent pointer by its value. Returns false if the pages are gone. Errors as [`Buffer::load`].
+pub(super) fn resolve(buffer: &Buffer, value: &mut Vec<u8>) -> Result<bool> {
     let Some(pointer) = ExtentPointer::from_value(value) else {
-        return false;
+        return Ok(false);
     };
     value.clear();
     read_extents(buffer, pointer, value)
 }
 
-/// Appends a value from extents. Returns false if they are gone.
-pub(super) fn read_extents(buffer: &Buffer, pointer: ExtentPointer, value: &mut Vec<u8>) -> bool {
+/// Appends a value from extents. Returns false if they are gone. Errors as [`Buffer::load`].
+pub(super) fn read_extents(
+    buffer: &Buffer,
+    pointer: ExtentPointer,
+    value: &mut Vec<u8>,
+) -> Result<bool> {
+    let mut hold = None;
     loop {
         match extents::read(buffer, pointer, value) {
-            Ok(found) => return found,
-            Err(miss) => buffer.load(miss),
+            Ok(found) => return Ok(found),
+            Err(miss) => {
+                // All its extents are needed at once.
+                hold.get_or_insert_with(|| buffer.hold_eviction());
+                buffer.load(miss)?;
+            }
         }
     }
 }
 
-/// Repeats the access to a tree until the pages are in memory; none if the tree is dropped.
+/// Repeats the access to a tree until the pages are in memory; none if the tree is dropped. Errors as
+/// [`Buffer::load`].
 #[inline]
 pub(super) fn resident<R>(
     buffer: &Buffer,
     tree: &Tree,
     mut lookup: impl FnMut() -> std::result::Result<R, Miss>,
-) -> Option<R> {
+) -> Result<Option<R>> {
     loop {
         match lookup() {
-            Ok(seen) => return Some(seen),
-            Err(_) if tree.is_dropped() => return None,
-            Err(miss) => buffer.load(miss),
+            Ok(seen) => return Ok(Some(seen)),
+            Err(_) if tree.is_dropped() => return Ok(None),
+            Err(miss) => buffer.load(miss)?,
         }
     }
 }
 
-/// Looks up a key. `show` is called with its word and value (or extent pointer). None if the tree is
-/// dropped.
+/// Looks up a key. `show` is called with its word and value (or extent pointer). None if the tree is dropped.
+/// Errors as [`Buffer::load`].
 #[inline]
 fn lookup(
     buffer: &Buffer,
     (tree, hint): (&Tree, Option<PageId>),
     key: &[u8],
     mut show: impl FnMut(VersionWord, &[u8]),
-) -> Option<RowLookup> {
+) -> Result<Option<RowLookup>> {
     resident(buffer, tree, || {
         tree.view_at(buffer, hint, key, |leaf, page| {
             let counter = leaf.counter();
@@ -246,7 +258,7 @@ fn show_elsewhere<D: Disk>(
     word: VersionWord,
     mut show: impl FnMut(&[u8]),
 ) -> Result<bool> {
-    let is_whole = !word.is_overflow() || resolve(&core.buffer, &mut txn.elsewhere);
+    let is_whole = !word.is_overflow() || resolve(&core.buffer, &mut txn.elsewhere)?;
     still_registered(core, txn)?;
     if !is_whole || (word.is_overflow() && txn.trees[tree as usize].is_dropped()) {
         // While this transaction is registered, only dropping the tree frees the pages.

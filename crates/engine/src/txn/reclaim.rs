@@ -35,7 +35,7 @@
 //!    whole makes progress.
 
 use crate::access::btree::{MergeOutcome, MergeTrigger, Tree};
-use crate::buffer::MemoryNeed;
+use crate::buffer::{MemoryNeed, Miss};
 use crate::error::{Error, Result};
 use crate::ids::Csn;
 use crate::sync::IS_MODEL;
@@ -60,6 +60,9 @@ const GHOSTS_PER_SECTION: usize = 1_000;
 /// Checks of the bound before a reader is ended or the writer refused: transactions that are about to end may
 /// be waiting for a processor.
 const BOUND_CHECKS: u32 = if IS_MODEL { 2 } else { 4_096 };
+
+/// Rounds of a sweep, each of which loads the pages that the one before lacked.
+const SWEEP_ROUNDS_MAX: u32 = 8;
 
 /// Ghosts that justify the end of a reader: about a leaf of them.
 const GHOSTS_WORTH: usize = 64;
@@ -100,6 +103,7 @@ impl<D: Disk> Core<D> {
                 txn.as_deref().map_or((None, 0), |txn| (txn.alone.as_ref(), txn.seat));
             let bound = self.compute_bound();
             self.collect(bound, &|| self.section(alone, seat))?;
+            self.buffer.evict_for(needed.bytes(self.buffer.frame_bytes()));
             self.buffer.free_retired(needed);
             if self.buffer.has_memory(needed) {
                 return Ok(true);
@@ -108,6 +112,7 @@ impl<D: Disk> Core<D> {
                 flushes += 1;
                 self.log.flush()?;
             } else if !self.move_checkpoint()?
+                && !self.clean_pages_at_cap(alone)?
                 && !self.bound_moves(bound)
                 && !self.end_oldest_reader(needed)
             {
@@ -129,6 +134,14 @@ impl<D: Disk> Core<D> {
         }
     }
 
+    /// A step towards clean pages, which can be evicted. On a full disk there will be none.
+    fn clean_pages_at_cap(&self, alone: Option<&ClosedGate>) -> Result<bool> {
+        match self.clean_pages(alone) {
+            Err(Error::Full { .. }) => Ok(false),
+            cleaned => cleaned,
+        }
+    }
+
     /// True if the bound moves on by itself within a few turns of the scheduler, because transactions end.
     fn bound_moves(&self, bound: Csn) -> bool {
         (0..BOUND_CHECKS).any(|retries| {
@@ -147,9 +160,25 @@ impl<D: Disk> Core<D> {
 
     /// Drops old versions, ghosts and trees that no reader needs any more. Commits do that bit by bit; this
     /// is for idle stores. While the gate is closed, it leaves the rest to the next sweep.
+    /// A row whose page cannot be read is left for a later sweep.
     pub(crate) fn sweep(&self) {
-        let bound = self.compute_bound();
-        let _closed = self.collect(bound, &|| self.gate.try_enter(0).ok_or(()));
+        for _ in 0..SWEEP_ROUNDS_MAX {
+            let bound = self.compute_bound();
+            let _closed = self.collect(bound, &|| self.gate.try_enter(0).ok_or(()));
+            let wanted = self.garbage.take_wanted();
+            let mut loads = wanted.into_iter().map(|page| self.buffer.load(Miss(page)));
+            // Those who read the page get the error.
+            if loads.len() == 0 || loads.any(|loaded| loaded.is_err()) {
+                break;
+            }
+        }
+    }
+
+    /// Notes a leaf that is poor, to be merged when commits or a sweep collect garbage.
+    pub(crate) fn note_poor_leaf(&self, tree: &Arc<Tree>, key: Box<[u8]>) {
+        let tree = Arc::clone(tree);
+        let leaf = Ghost { csn: Csn::ZERO, tree, key, waits_for: WaitsFor::Leaf };
+        self.garbage.add(0, leaf);
     }
 
     /// The approximate memory of old versions and waiting ghosts, in bytes.
@@ -191,7 +220,11 @@ impl<D: Disk> Core<D> {
     /// Merges or unlinks the leaf of a key that was left empty, now or when that is possible. In a section.
     #[cold]
     pub(super) fn merge_leaf(&self, seat: u32, tree: &Arc<Tree>, key: &[u8]) {
-        if merge_leaf(&self.buffer, tree, key, MergeTrigger::First) == MergeOutcome::Later {
+        let outcome = merge_leaf(&self.buffer, tree, key, MergeTrigger::First);
+        if let MergeOutcome::Miss(page) = outcome {
+            self.garbage.want(page);
+        }
+        if outcome != MergeOutcome::Done {
             let leaf = Ghost {
                 csn: Csn::ZERO,
                 tree: Arc::clone(tree),

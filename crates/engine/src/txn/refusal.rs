@@ -48,9 +48,9 @@ fn refusal_of<D: Disk>(
 ) -> Error {
     if txn.is_validated()
         && txn.alone.is_none()
-        && let Err(conflict) = validate(core, txn, Check::Early)
+        && let Err(error) = validate(core, txn, Check::Early)
     {
-        return Error::Conflict(conflict);
+        return error;
     }
     if !planted(PlantedBug::RefuseUnstable)
         && let Err(error) = core.wait_stable(seen.max(txn.depends_on()))

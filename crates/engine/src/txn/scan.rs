@@ -160,7 +160,7 @@ fn fill<D: Disk>(
         step(Step::Read);
         #[cfg(test)]
         LEAVES_READ.set(LEAVES_READ.get() + 1);
-        if copy(core, txn, progress, batch).is_none() {
+        if copy(core, txn, progress, batch)?.is_none() {
             return Err(txn.conflict(Conflict::Dropped));
         }
         txn.newest_read = txn.newest_read.max(batch.newest);
@@ -182,7 +182,7 @@ fn copy<D: Disk>(
     txn: &Transaction,
     progress: &Progress<'_>,
     batch: &mut Batch,
-) -> Option<()> {
+) -> Result<Option<()>> {
     let tree: &Tree = &txn.trees[progress.tree as usize];
     let Progress { scan, near, .. } = progress;
     let near = near.get();
@@ -255,7 +255,7 @@ fn visit_batch<D: Disk>(
             long.clear();
             let value = match ExtentPointer::from_value(batch.get(&row.value)) {
                 Some(pointer) if is_there && row.word.is_overflow() => {
-                    if !read_extents(&core.buffer, pointer, long) {
+                    if !read_extents(&core.buffer, pointer, long)? {
                         still_registered(core, txn)?;
                         return Err(txn.conflict(Conflict::Dropped));
                     }

@@ -22,13 +22,16 @@
 //!
 //! A check uses the recorded page and counter; if the counter has changed, it searches by keys.
 
+use crate::access::btree::Tree;
 use crate::buffer::VersionWord;
-use crate::buffer::{Leaf, without_misses};
+use crate::buffer::{Leaf, Miss, without_misses};
 use crate::conflict::Conflict;
+use crate::error::{Error, Result};
+use crate::ids::PageId;
 use crate::planted_bug::{PlantedBug, planted};
 use crate::step::{Step, step};
 use crate::txn::core::Core;
-use crate::txn::read::{absent, resident};
+use crate::txn::read::absent;
 use crate::txn::read_set::{NO_COUNTER, NO_SLOT, Node, Read, Scratch};
 use crate::txn::transaction::Transaction;
 use crossbeam_epoch::Guard;
@@ -43,15 +46,63 @@ pub(super) enum Check {
     Final,
 }
 
-/// Checks that everything read is unchanged since the read point.
-pub(super) fn validate<D: Disk>(
+/// Why a check ended early.
+enum Stopped {
+    Conflict(Conflict),
+    /// The page is not resident, and the check cannot do without it.
+    Miss(PageId),
+}
+
+/// How far a check has come, so that it goes on after a page was loaded.
+#[derive(Default)]
+struct Checked {
+    reads: usize,
+    nodes: usize,
+}
+
+/// Checks that everything read is unchanged since the read point, outside a section: loads the pages that it
+/// needs. A refusal depends on an early check, so it is as thorough as the others.
+///
+/// # Errors
+///
+/// [`Error::Conflict`], and those of [`Buffer::load`](crate::buffer::Buffer::load).
+pub(super) fn validate<D: Disk>(core: &Core<D>, txn: &Transaction, check: Check) -> Result<()> {
+    assert!(check != Check::Final, "a final check runs in the section");
+    let mut checked = Checked::default();
+    let mut hold = None;
+    while let Err(stopped) = all_hold(core, txn, check, &mut checked) {
+        match stopped {
+            Stopped::Conflict(conflict) => return Err(Error::Conflict(conflict)),
+            // If the tree was dropped, the next attempt says so.
+            Stopped::Miss(page) => {
+                // A range may need several pages at once.
+                hold.get_or_insert_with(|| core.buffer.hold_eviction());
+                core.buffer.load(Miss(page))?;
+            }
+        }
+    }
+    still_registered(core, txn).map_err(Error::Conflict)
+}
+
+/// The final check, in the section of the commit: a page that is not resident is a conflict unless its entry
+/// proves that nothing read there has changed.
+pub(super) fn validate_in_section<D: Disk>(
     core: &Core<D>,
     txn: &Transaction,
-    check: Check,
-) -> Result<(), Conflict> {
-    if !txn.reads.is_empty() {
-        all_hold(core, txn, check, &crate::buffer::pin())?;
+) -> std::result::Result<(), Conflict> {
+    if let Err(stopped) = all_hold(core, txn, Check::Final, &mut Checked::default()) {
+        return Err(match stopped {
+            Stopped::Conflict(conflict) => conflict,
+            Stopped::Miss(_) => Conflict::ReadChanged,
+        });
     }
+    still_registered(core, txn)
+}
+
+fn still_registered<D: Disk>(
+    core: &Core<D>,
+    txn: &Transaction,
+) -> std::result::Result<(), Conflict> {
     if core.registry.is_doomed(txn.seat) {
         return Err(Conflict::SnapshotTooOld);
     }
@@ -62,23 +113,36 @@ fn all_hold<D: Disk>(
     core: &Core<D>,
     txn: &Transaction,
     check: Check,
-    guard: &Guard,
-) -> Result<(), Conflict> {
-    let is_final = check == Check::Final;
-    let to_check = |read: &&Read| !(is_final && read.is_held);
-    for read in txn.reads.reads.iter().filter(to_check) {
-        step(Step::Validate);
-        if !read_holds(core, txn, check, (read, guard)) {
-            return Err(read.changed());
-        }
+    checked: &mut Checked,
+) -> std::result::Result<(), Stopped> {
+    if txn.reads.is_empty() {
+        return Ok(());
     }
-    for node in &txn.reads.nodes {
-        step(Step::Validate);
-        if !node_holds(core, txn, check, (node, guard)) {
-            return Err(Conflict::Phantom);
+    let guard = &crate::buffer::pin();
+    let is_final = check == Check::Final;
+    for read in &txn.reads.reads[checked.reads..] {
+        if !(is_final && read.is_held) {
+            step(Step::Validate);
+            if !read_holds(core, txn, check, (read, guard)).map_err(Stopped::of)? {
+                return Err(Stopped::Conflict(read.changed()));
+            }
         }
+        checked.reads += 1;
+    }
+    for node in &txn.reads.nodes[checked.nodes..] {
+        step(Step::Validate);
+        if !node_holds(core, txn, check, (node, guard)).map_err(Stopped::of)? {
+            return Err(Stopped::Conflict(Conflict::Phantom));
+        }
+        checked.nodes += 1;
     }
     Ok(())
+}
+
+impl Stopped {
+    fn of(miss: Miss) -> Stopped {
+        Stopped::Miss(miss.0)
+    }
 }
 
 #[inline]
@@ -87,7 +151,7 @@ fn read_holds<D: Disk>(
     txn: &Transaction,
     check: Check,
     (read, guard): (&Read, &Guard),
-) -> bool {
+) -> std::result::Result<bool, Miss> {
     let tree = &txn.trees[read.tree as usize];
     let key = txn.arena.get(read.key);
     let by_slot = |leaf: &Leaf| {
@@ -98,7 +162,10 @@ fn read_holds<D: Disk>(
     };
     let is_own = || txn.writes_row(tree.id, key);
     if let Some(Some(now)) = core.buffer.view_leaf(read.page, guard, by_slot) {
-        return is_unchanged(txn, check, now, is_own);
+        return Ok(is_unchanged(txn, check, now, is_own));
+    }
+    if is_proved(core, txn, read.page, read.counter) {
+        return Ok(true);
     }
     let by_key = || {
         tree.view(&core.buffer, key, |leaf, _| {
@@ -106,10 +173,30 @@ fn read_holds<D: Disk>(
             Some(leaf.word(slot))
         })
     };
-    match without_misses(|| resident(&core.buffer, tree, by_key)) {
-        Some(Some(now)) => is_unchanged(txn, check, now, is_own),
-        Some(None) => read.word.is_ghost(),
-        None => false,
+    match without_misses(|| unless_dropped(tree, by_key()))? {
+        Some(Some(now)) => Ok(is_unchanged(txn, check, now, is_own)),
+        Some(None) => Ok(read.word.is_ghost()),
+        None => Ok(false),
+    }
+}
+
+/// True if the leaf is on disk with the keys that were read, and without any newer change. No row in it is
+/// locked.
+#[cold]
+fn is_proved<D: Disk>(core: &Core<D>, txn: &Transaction, page: PageId, counter: u64) -> bool {
+    let evidence = core.buffer.evidence(page);
+    evidence
+        .is_some_and(|evidence| evidence.counter == counter && evidence.newest <= txn.read_point)
+}
+
+/// The result of an access to a tree; none if the tree is dropped.
+fn unless_dropped<R>(
+    tree: &Tree,
+    seen: std::result::Result<R, Miss>,
+) -> std::result::Result<Option<R>, Miss> {
+    match seen {
+        Err(_) if tree.is_dropped() => Ok(None),
+        seen => seen.map(Some),
     }
 }
 
@@ -119,7 +206,7 @@ fn node_holds<D: Disk>(
     txn: &Transaction,
     check: Check,
     (node, guard): (&Node, &Guard),
-) -> bool {
+) -> std::result::Result<bool, Miss> {
     let slots = node.first as usize..(node.first + node.slots) as usize;
     let is_same = |leaf: &Leaf| {
         node.counter != NO_COUNTER
@@ -129,12 +216,21 @@ fn node_holds<D: Disk>(
                 !word.is_locked() && word.csn() <= txn.read_point
             })
     };
-    core.buffer.view_leaf(node.page, guard, is_same) == Some(true)
-        || range_holds(core, txn, check, node)
+    if core.buffer.view_leaf(node.page, guard, is_same) == Some(true)
+        || is_proved(core, txn, node.page, node.counter)
+    {
+        return Ok(true);
+    }
+    range_holds(core, txn, check, node)
 }
 
 /// Checks a range by its keys, leaf after leaf.
-fn range_holds<D: Disk>(core: &Core<D>, txn: &Transaction, check: Check, node: &Node) -> bool {
+fn range_holds<D: Disk>(
+    core: &Core<D>,
+    txn: &Transaction,
+    check: Check,
+    node: &Node,
+) -> std::result::Result<bool, Miss> {
     let tree = &txn.trees[node.tree as usize];
     let upper = node.upper.map(|span| txn.arena.get(span));
     let mut scratch = txn.reads.scratch.borrow_mut();
@@ -155,11 +251,11 @@ fn range_holds<D: Disk>(core: &Core<D>, txn: &Transaction, check: Check, node: &
             next.extend_from_slice(fence.unwrap_or_default());
             (holds, fence.is_some())
         };
-        let view = || tree.view(&core.buffer, lower_key(lower), &mut check_leaf);
-        match without_misses(|| resident(&core.buffer, tree, view)) {
-            Some((true, false)) => return true,
+        let mut view = || tree.view(&core.buffer, lower_key(lower), &mut check_leaf);
+        match without_misses(|| unless_dropped(tree, view()))? {
+            Some((true, false)) => return Ok(true),
             Some((true, true)) => {}
-            Some((false, _)) | None => return false,
+            Some((false, _)) | None => return Ok(false),
         }
         std::mem::swap(from, next);
         lower = Bound::Included(&from[..]);

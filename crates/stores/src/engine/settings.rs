@@ -5,7 +5,7 @@ use crate::path;
 use crate::url::Listing;
 use std::path::{Path, PathBuf};
 use syncline_contract::{ClientModel, Durability, Isolation, OptionArgs, options, words};
-use syncline_engine::{Options, log};
+use syncline_engine::{BufferMode, Options, log};
 
 /// All settings of a URL except the path.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -33,8 +33,12 @@ words! {
 words! {
     /// Where pages are.
     enum Mode {
-        /// In memory and on disk.
+        /// All in memory, and on disk.
         Resident = "resident",
+        /// In a cache above the system's page cache, and on disk.
+        Mapped = "mapped",
+        /// In a cache, and on disk.
+        Disk = "disk",
         /// In memory only.
         Transient = "transient",
     }
@@ -51,7 +55,7 @@ options! {
         isolation: Isolated = "serializable",
             "reads validated at the commit, or reads of one moment and first committer wins";
         mode: Mode = "resident",
-            "all pages in memory and kept on disk, or the same with nothing kept";
+            "where pages are: all in memory and kept on disk; in a cache, and read through the system's page cache or past it; all in memory with nothing kept";
         segment_kib: u64 as "a whole number from 64 to 1048576, a multiple of 4" = ["65536"] in 64..=1_048_576,
             "size of a log file once the log is busy; its first files are smaller";
         log: String as "a directory, whose parent must exist" = ["log in the database's directory"],
@@ -62,6 +66,8 @@ options! {
             "size of a page; 4 also halves the longest key, which is 1 KiB";
         resident_mib: u64 = ["half of the memory that the process may use; 4096 if unknown"] in 1..=16_777_216,
             "the most memory that pages may take; what needs more is refused";
+        cache_mib: u64 = ["half of the memory that the process may use; 4096 if unknown"] in 1..=16_777_216,
+            "the memory of the modes mapped and disk for pages and old versions; the database may be larger";
         checkpoint_mib: u64 = ["1024"] in 1..=1_048_576,
             "log records after which a checkpoint begins; log files may take four times that";
         checkpoint_kib: u64 as "a whole number from 16 to 1048576, instead of checkpoint_mib" = ["1048576"] in 16..=1_048_576,
@@ -141,6 +147,21 @@ fn options(chosen: &UrlOptions, durability: log::Durability) -> Result<Options, 
         (Some(_), Some(_)) => {
             return Err(not_honoured("checkpoint_mib and checkpoint_kib at once"));
         }
+    };
+    let has_cache = matches!(chosen.mode, Mode::Mapped | Mode::Disk);
+    if chosen.cache_mib.is_some() && !has_cache {
+        return Err(not_honoured(
+            "cache_mib in a mode that keeps all pages in memory; use mode=disk",
+        ));
+    }
+    if chosen.resident_mib.is_some() && has_cache {
+        return Err(not_honoured("resident_mib in a mode with a cache; use cache_mib"));
+    }
+    let cache_bytes = chosen.cache_mib.map_or(defaults.resident_bytes_max, |mib| mib << 20);
+    let defaults = match chosen.mode {
+        Mode::Resident | Mode::Transient => defaults,
+        Mode::Mapped => Options::with_cache(BufferMode::Mapped, cache_bytes),
+        Mode::Disk => Options::with_cache(BufferMode::Disk, cache_bytes),
     };
     Ok(Options {
         page_bytes,

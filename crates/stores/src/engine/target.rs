@@ -307,7 +307,7 @@ fn of_files<D: EngineDisk>(database: &Database<D>) -> syncline_engine::Result<Re
     let of_header = |name, value| setting(name, value, "the header of the newest log segment");
     let of_log = |name, value| setting(name, value, "the open log");
     let mut settings = vec![
-        setting("mode", "resident".to_owned(), "the open database"),
+        setting("mode", database.options().buffer_mode.name().to_owned(), "the open database"),
         of_header("database", in_force.database.to_string()),
         of_log("segment_bytes", database.options().log.segment_bytes.to_string()),
         of_header("frame_unit_bytes", in_force.frame_unit_bytes.to_string()),

@@ -61,6 +61,7 @@ impl Tree {
                 let mut leaf = latch.write();
                 if !leaf.is_gone() && leaf.tree() == self.id && leaf.covers(key) {
                     buffer.touch_leaf(frame, &leaf)?;
+                    leaf.set_reference();
                     return Ok(change(&mut leaf, page));
                 }
             }
@@ -82,7 +83,8 @@ impl Tree {
             && !self.is_dropped()
         {
             let guard = crossbeam_epoch::pin();
-            if let Some(frame) = buffer.find(page, &guard)?
+            // A hint may name a page that is not resident and has nothing to do with the key.
+            if let Ok(Some(frame)) = buffer.find(page, &guard)
                 && let Some(latch) = frame.leaf()
             {
                 let mut leaf = latch.write();
@@ -92,6 +94,7 @@ impl Tree {
                     && (leaf.covers(key) || planted(PlantedBug::TrustHint))
                 {
                     buffer.touch_leaf(frame, &leaf)?;
+                    leaf.set_reference();
                     return Ok(change(&mut leaf, page));
                 }
             }

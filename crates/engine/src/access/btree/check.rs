@@ -2,8 +2,8 @@
 
 use super::extents::ExtentPointer;
 use super::tree::Tree;
-use crate::buffer::{Buffer, Frame, Inner, Leaf};
-use crate::ids::PageId;
+use crate::buffer::{Buffer, Frame, Inner, Leaf, Miss};
+use crate::ids::{PageId, TreeId};
 use crossbeam_epoch::Guard;
 use std::collections::BTreeSet;
 
@@ -114,16 +114,30 @@ impl Tree {
 
 impl<'a> Walk<'a> {
     fn page(&mut self, page: PageId, expected: ExpectedPosition<'_>) {
-        let Some(frame) = self.visit(page) else {
+        let Some(mut frame) = self.visit(page) else {
             return;
         };
         if let Some(inner) = frame.inner() {
             self.inner(page, inner, expected);
-        } else if let Some(latch) = frame.leaf() {
+        } else if frame.leaf().is_some() {
             if expected.level.is_some_and(|level| level != 0) {
                 self.report(page, "it is a leaf where an inner node must be");
             }
-            let pointers = self.leaf(page, &latch.read(), expected);
+            let pointers = loop {
+                let Some(latch) = frame.leaf() else {
+                    return;
+                };
+                let leaf = latch.read();
+                if !leaf.is_gone() {
+                    break self.leaf(page, &leaf, expected);
+                }
+                drop(leaf);
+                // It was evicted before it was latched.
+                let Some(again) = self.resident(page) else {
+                    return;
+                };
+                frame = again;
+            };
             // With no leaf latched: a damaged extent pointer may name a leaf.
             for (slot, pointer) in pointers {
                 self.extents(slot, pointer);
@@ -139,11 +153,8 @@ impl<'a> Walk<'a> {
             self.report(page, "two parents lead to it");
             return None;
         }
-        let Some(frame) = self.buffer.frame(page, self.guard) else {
-            self.report(page, "it does not exist");
-            return None;
-        };
-        let Some((number, tree)) = frame.label() else {
+        let frame = self.resident(page)?;
+        let Some((number, tree)) = self.label(page, frame) else {
             self.report(page, "it is a leaf that was freed");
             return None;
         };
@@ -155,6 +166,40 @@ impl<'a> Walk<'a> {
             return None;
         }
         Some(frame)
+    }
+
+    /// The page's frame, after loading it if it is on disk; none, and a problem, if there is none.
+    fn resident(&mut self, page: PageId) -> Option<&'a Frame> {
+        loop {
+            if let Err(error) = self.buffer.load(Miss(page)) {
+                self.report(page, &format!("it cannot be read: {error}"));
+                return None;
+            }
+            match self.buffer.frame(page, self.guard) {
+                Some(frame) => return Some(frame),
+                // It may have been evicted since.
+                None if self.buffer.is_on_disk(page) => {}
+                None => {
+                    self.report(page, "it does not exist");
+                    return None;
+                }
+            }
+        }
+    }
+
+    /// The page and the tree in the page's header; none for a leaf that was freed.
+    fn label(&mut self, page: PageId, mut frame: &'a Frame) -> Option<(PageId, TreeId)> {
+        loop {
+            if let Some(label) = frame.label() {
+                return Some(label);
+            }
+            let now = self.resident(page)?;
+            if std::ptr::eq(now, frame) {
+                return None;
+            }
+            // It was evicted before it was latched.
+            frame = now;
+        }
     }
 
     fn inner(&mut self, page: PageId, inner: &Inner, expected: ExpectedPosition<'_>) {

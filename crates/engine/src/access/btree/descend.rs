@@ -38,13 +38,15 @@ impl Tree {
             && !self.is_dropped()
         {
             let guard = crossbeam_epoch::pin();
-            if let Some(frame) = buffer.find(page, &guard)?
+            // A hint may name a page that is not resident and has nothing to do with the key.
+            if let Ok(Some(frame)) = buffer.find(page, &guard)
                 && let Some(latch) = frame.leaf()
             {
                 let leaf = latch.read();
                 // A retired leaf has no content.
                 let covers = || leaf.covers(key) || planted(PlantedBug::TrustHint);
                 if !leaf.is_gone() && leaf.tree() == self.id && covers() {
+                    leaf.set_reference();
                     return Ok(look(&leaf, page));
                 }
             }
@@ -83,6 +85,7 @@ impl Tree {
                 if !leaf.is_gone() {
                     buffer.update_hint(page, &leaf);
                     if leaf.tree() == self.id && covers(&leaf) {
+                        leaf.set_reference();
                         return Ok(look(&leaf, page));
                     }
                 }

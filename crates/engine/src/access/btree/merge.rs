@@ -9,14 +9,19 @@
 //! keep their reserved room, as in a split. The right one is freed. A poor inner node is merged in the same
 //! way.
 //!
+//! A neighbour or child that is not resident stops an attempt: sections do not load pages. The caller loads
+//! the page outside a section, and tries again.
+//!
 //! A reader that remembers one of the two leaves notices: the left one has a new counter, the right one is
 //! retired. A snapshot that has yet to capture them gets their images first, or is handed the retired page.
 
 use super::change::Blocked;
 use super::split::{DescentPath, Step};
 use super::tree::Tree;
-use crate::buffer::{Branches, Buffer, Content, Frame, Leaf, POOR, Stop};
+use crate::buffer::{Branches, Buffer, Content, Frame, Leaf, Miss, POOR, Stop};
 use crate::ids::PageId;
+use crate::planted_bug::{PlantedBug, planted};
+use crate::step::{self, step};
 use crate::sync::rank::LATCH;
 use crate::sync::ranked::{RwLock, RwLockWriteGuard};
 use crossbeam_epoch::Guard;
@@ -39,21 +44,36 @@ pub(crate) enum MergeOutcome {
     Done,
     /// Not possible at this moment: try again. Some of it may be done.
     Later,
+    /// The same, and not before that page is resident.
+    Miss(PageId),
 }
 
-/// Pages cannot be freed at this moment: the structure is busy, a page misses, or the pool of pre-images is
-/// full.
-struct MergeBlocked;
+/// Why pages cannot be freed at this moment.
+enum MergeBlocked {
+    /// The structure is busy, or the pool of pre-images is full.
+    Busy,
+    /// That page is not resident.
+    Miss(PageId),
+}
 
 impl From<Blocked> for MergeBlocked {
-    fn from(_blocked: Blocked) -> MergeBlocked {
-        MergeBlocked
+    fn from(blocked: Blocked) -> MergeBlocked {
+        match blocked {
+            Blocked::Miss(page) => MergeBlocked::Miss(page),
+            Blocked::PreImages | Blocked::Busy | Blocked::Failed(_) => MergeBlocked::Busy,
+        }
     }
 }
 
 impl From<Stop> for MergeBlocked {
-    fn from(_stop: Stop) -> MergeBlocked {
-        MergeBlocked
+    fn from(stop: Stop) -> MergeBlocked {
+        Blocked::from(stop).into()
+    }
+}
+
+impl From<Miss> for MergeBlocked {
+    fn from(miss: Miss) -> MergeBlocked {
+        MergeBlocked::Miss(miss.0)
     }
 }
 
@@ -68,7 +88,8 @@ impl Tree {
     ) -> MergeOutcome {
         match self.try_merge(buffer, key, tidying) {
             Ok(()) => MergeOutcome::Done,
-            Err(MergeBlocked) => MergeOutcome::Later,
+            Err(MergeBlocked::Busy) => MergeOutcome::Later,
+            Err(MergeBlocked::Miss(page)) => MergeOutcome::Miss(page),
         }
     }
 
@@ -78,13 +99,18 @@ impl Tree {
         key: &[u8],
         tidying: MergeTrigger,
     ) -> Result<(), MergeBlocked> {
-        let _structure = self.structure.try_lock().ok_or(MergeBlocked)?;
+        let _structure = self.structure.try_lock().ok_or(MergeBlocked::Busy)?;
         let guard = crossbeam_epoch::pin();
         if self.is_dropped() {
             return Ok(());
         }
         let path = self.path(buffer, key, &guard)?;
-        let is_empty = path.latch.read().count() == 0;
+        step(step::Step::Merge);
+        let is_empty = {
+            let leaf = path.latch.read();
+            stays(&leaf, path.page)?;
+            leaf.count() == 0
+        };
         let done = if is_empty {
             self.unlink(buffer, &path, &guard)?
         } else {
@@ -110,11 +136,13 @@ impl Tree {
         };
         let step = &path.steps[above];
         let mut empty = path.latch.write();
+        stays(&empty, path.page)?;
         if empty.count() > 0 {
             return Ok(false);
         }
-        let (frame, latch) = neighbour(buffer, step, guard);
+        let (page, frame, latch) = neighbour(buffer, step, guard)?;
         let mut other = latch.write();
+        stays(&other, page)?;
         let heir = if step.index > 0 {
             other.with_fences(other.lower_fence(), empty.upper_fence())
         } else {
@@ -153,16 +181,18 @@ impl Tree {
             return Ok(false);
         };
         let mut poor = path.latch.write();
+        stays(&poor, path.page)?;
         if !poor.is_poor() {
             return Ok(false);
         }
         for (left, right) in pairs(step) {
             let sibling = step.inner.child(if left == step.index { right } else { left });
-            let frame = frame_of(buffer, sibling, guard);
+            let frame = frame_of(buffer, sibling, guard)?;
             let Some(latch) = frame.leaf() else {
                 return Ok(false);
             };
             let mut other = latch.write();
+            stays(&other, sibling)?;
             let merged = if left == step.index {
                 self.merge_leaves(
                     buffer,
@@ -251,8 +281,8 @@ impl Tree {
         guard: &Guard,
     ) -> Result<bool, MergeBlocked> {
         let page_bytes = buffer.page_bytes();
-        let left_frame = frame_of(buffer, above.inner.child(left), guard);
-        let right_frame = frame_of(buffer, above.inner.child(right), guard);
+        let left_frame = frame_of(buffer, above.inner.child(left), guard)?;
+        let right_frame = frame_of(buffer, above.inner.child(right), guard)?;
         let (Some(low), Some(high)) = (left_frame.inner(), right_frame.inner()) else {
             return Ok(false);
         };
@@ -281,15 +311,17 @@ impl Tree {
     /// If the root has a single child, the root takes its content and the child is freed. False if it has
     /// more.
     fn collapse(&self, buffer: &Buffer, guard: &Guard) -> Result<bool, MergeBlocked> {
-        let root = frame_of(buffer, self.root, guard);
+        let root = frame_of(buffer, self.root, guard)?;
         let Some(inner) = root.inner().filter(|inner| inner.count() == 0) else {
             return Ok(false);
         };
         let page = inner.child(0);
-        let child = frame_of(buffer, page, guard);
+        let child = frame_of(buffer, page, guard)?;
         buffer.touch_inner(root)?;
         if let Some(latch) = child.leaf() {
-            self.collapse_to_leaf(buffer, (child, page), latch.write(), guard);
+            let leaf = latch.write();
+            stays(&leaf, page)?;
+            self.collapse_to_leaf(buffer, (child, page), leaf, guard);
             return Ok(true);
         }
         let Some(inner) = child.inner() else {
@@ -333,14 +365,14 @@ fn neighbour<'g>(
     buffer: &Buffer,
     step: &Step<'_>,
     guard: &'g Guard,
-) -> (&'g Frame, &'g RwLock<Leaf, LATCH>) {
+) -> Result<(PageId, &'g Frame, &'g RwLock<Leaf, LATCH>), Miss> {
     let goes_left = step.index > 0;
     let sibling = if goes_left { step.index - 1 } else { 1 };
     let mut page = step.inner.child(sibling);
     loop {
-        let frame = frame_of(buffer, page, guard);
+        let frame = frame_of(buffer, page, guard)?;
         if let Some(latch) = frame.leaf() {
-            return (frame, latch);
+            return Ok((page, frame, latch));
         }
         let inner = frame.inner();
         let inner = inner.expect("a tree consists of inner nodes and leaves");
@@ -348,8 +380,17 @@ fn neighbour<'g>(
     }
 }
 
+/// A leaf that a path led to may have been evicted before it was latched.
+fn stays(leaf: &Leaf, page: PageId) -> Result<(), Miss> {
+    if leaf.is_gone() && !planted(PlantedBug::MergeEvicted) { Err(Miss(page)) } else { Ok(()) }
+}
+
 /// The frame of a page that a node leads to; under the structure mutex it exists.
-fn frame_of<'g>(buffer: &Buffer, page: PageId, guard: &'g Guard) -> &'g Frame {
-    let frame = buffer.frame(page, guard);
-    frame.expect("a node leads only to existing pages")
+fn frame_of<'g>(buffer: &Buffer, page: PageId, guard: &'g Guard) -> Result<&'g Frame, Miss> {
+    match buffer.frame(page, guard) {
+        Some(frame) => Ok(frame),
+        None if buffer.is_on_disk(page) => Err(Miss(page)),
+        // It may have been loaded between the two looks.
+        None => Ok(buffer.frame(page, guard).expect("a node leads only to existing pages")),
+    }
 }

@@ -56,6 +56,10 @@ impl Tree {
         let guard = crossbeam_epoch::pin();
         let path = self.path(buffer, key, &guard)?;
         let leaf = path.latch.write();
+        if leaf.is_gone() {
+            // It was evicted before it was latched.
+            return Err(Blocked::Miss(path.page));
+        }
         if leaf.has_room(key, capacity) {
             return Ok(());
         }

@@ -11,11 +11,12 @@ use crate::error::Result;
 pub(crate) type Visit<'v> = dyn FnMut(&[u8], &[u8]) -> Result<()> + 'v;
 
 impl Tree {
-    /// The number of pages at each level, leaves first; extents have no level.
-    pub(crate) fn pages_by_level(&self, buffer: &Buffer) -> Vec<u64> {
-        let guard = crossbeam_epoch::pin();
+    /// The number of pages at each level, leaves first; extents have no level. Loads every page.
+    pub(crate) fn pages_by_level(&self, buffer: &Buffer) -> Result<Vec<u64>> {
         let mut counts = Vec::new();
         for page in buffer.pages_of(self.id) {
+            buffer.load(Miss(page))?;
+            let guard = crossbeam_epoch::pin();
             let level = match buffer.frame(page, &guard) {
                 Some(frame) if frame.leaf().is_some() => 0,
                 Some(frame) => match frame.inner() {
@@ -29,7 +30,7 @@ impl Tree {
             }
             counts[level] += 1;
         }
-        counts
+        Ok(counts)
     }
 
     /// Calls `visit` with key and value of every row, in the order of keys.
@@ -50,10 +51,15 @@ impl Tree {
         visit: &mut Visit<'_>,
     ) -> Result<Option<Vec<u8>>> {
         let mut rows = Rows::default();
+        let mut hold = None;
         let next = loop {
             match self.view(buffer, from, |leaf, _| rows.copy(buffer, leaf)) {
-                Ok(next) => break next,
-                Err(miss) => buffer.load(miss),
+                Ok(Ok(next)) => break next,
+                Ok(Err(miss)) | Err(miss) => {
+                    // The leaf is needed together with all its long values.
+                    hold.get_or_insert_with(|| buffer.hold_eviction());
+                    buffer.load(miss)?;
+                }
             }
         };
         rows.visit(visit)?;
@@ -74,7 +80,7 @@ struct Rows {
 
 impl Rows {
     /// Copies the rows of a leaf. Returns the key at which the next leaf begins.
-    fn copy(&mut self, buffer: &Buffer, leaf: &Leaf) -> Option<Vec<u8>> {
+    fn copy(&mut self, buffer: &Buffer, leaf: &Leaf) -> std::result::Result<Option<Vec<u8>>, Miss> {
         self.bytes.clear();
         self.ends.clear();
         for slot in 0..leaf.count() {
@@ -88,13 +94,14 @@ impl Rows {
             if word.is_overflow() {
                 let pointer = ExtentPointer::from_value(leaf.value(slot));
                 let pointer = pointer.expect("an overflow row holds an extent pointer");
-                read_long(buffer, pointer, &mut self.bytes);
+                let is_whole = extents::read(buffer, pointer, &mut self.bytes)?;
+                assert!(is_whole, "a tree at rest has complete values");
             } else {
                 self.bytes.extend_from_slice(leaf.value(slot));
             }
             self.ends.push((key_end, self.bytes.len()));
         }
-        leaf.upper_fence().map(<[u8]>::to_vec)
+        Ok(leaf.upper_fence().map(<[u8]>::to_vec))
     }
 
     fn visit(&self, visit: &mut Visit<'_>) -> Result<()> {
@@ -104,17 +111,5 @@ impl Rows {
             from = end;
         }
         Ok(())
-    }
-}
-
-fn read_long(buffer: &Buffer, pointer: ExtentPointer, value: &mut Vec<u8>) {
-    loop {
-        match extents::read(buffer, pointer, value) {
-            Ok(whole) => {
-                assert!(whole, "a tree at rest has complete values");
-                return;
-            }
-            Err(Miss(page)) => buffer.load(Miss(page)),
-        }
     }
 }

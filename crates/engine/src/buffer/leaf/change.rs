@@ -1,12 +1,14 @@
 //! Changing a leaf's rows: insert, grow, write, remove, and compaction of the space of dead rows.
 
 use super::counter;
+use super::last_insert::LastInsert;
 use super::view::{
     CAPACITY_AT, COUNT_AT, DEAD_AT, HEAD_BYTES, HEAP_AT, LENGTH_AT, Leaf, OFFSET_BYTES, ROW_BYTES,
     SLOT_BYTES, SUFFIX_AT, head_of,
 };
 use crate::buffer::VersionWord;
 use crate::buffer::page::{put_u16, put_u32, put_u64, u16_at};
+use crate::ids::Csn;
 use std::cmp::Ordering;
 
 /// A node is poor if less than this fraction of its page is in use: numerator and denominator.
@@ -37,7 +39,7 @@ impl Leaf {
             self.gain(SLOT_BYTES + row_bytes, None)?;
         }
         self.push(at, key, word, capacity);
-        self.last_insert = at as u16;
+        self.last_insert = LastInsert::at(at);
         self.counter = counter::fresh();
         Ok(())
     }
@@ -110,6 +112,18 @@ impl Leaf {
         if slot == 0 {
             self.update_first_number();
         }
+    }
+
+    /// Removes the ghosts of deletes up to that commit. Returns true if there were any.
+    pub(in crate::buffer) fn strip_ghosts(&mut self, until: Csn) -> bool {
+        let before = self.count;
+        for slot in (0..self.count()).rev() {
+            let word = self.word(slot);
+            if word.is_ghost() && word.csn() <= until {
+                self.remove(slot);
+            }
+        }
+        self.count < before
     }
 
     /// True if the leaf can hold that value under that key, as a new row or for the existing row.

@@ -44,11 +44,13 @@
 //! | `change` | inserting, growing, writing and removing rows |
 //! | `rebuild` | compaction, splits and merges |
 //! | `position_guess`, `counter` | finding numbered rows without a search; the source of counters |
+//! | `last_insert` | the slot of the last insert, and the reference bit |
 //! | `pack`, `check` | the packed form on the disk; checking a page |
 
 mod change;
 mod check;
 mod counter;
+mod last_insert;
 mod pack;
 mod position_guess;
 mod rebuild;

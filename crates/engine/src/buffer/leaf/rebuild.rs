@@ -9,6 +9,7 @@
 //! the rows after the first fit with a lower fence that is at most one byte longer than the first row's key.
 
 use super::change::row_bytes;
+use super::last_insert::LastInsert;
 use super::view::{
     CAPACITY_AT, COUNT_AT, DEAD_AT, HEAD_BYTES, HEAP_AT, LENGTH_AT, LOWER_AT, Leaf, NO_FENCE,
     OFFSET_BYTES, PREFIX_AT, ROW_BYTES, SLOT_BYTES, SUFFIX_AT, UPPER_AT, common_bytes, head_of,
@@ -195,7 +196,7 @@ impl Leaf {
         leaf.fill(&[(self, 0..self.count())], grown);
         // No row was added, removed or moved to another slot, so the counter stays valid.
         leaf.counter = self.counter;
-        leaf.last_insert = self.last_insert;
+        leaf.last_insert = LastInsert::at(self.last_insert.slot());
         self.become_leaf(leaf);
     }
 
@@ -267,7 +268,7 @@ impl Merged<'_> {
         }
         let middle = self.middle();
         let Err(at) = self.at else { return middle };
-        let goes_on = at == usize::from(self.leaf.last_insert) + 1 && at >= middle;
+        let goes_on = at == self.leaf.last_insert.slot() + 1 && at >= middle;
         if goes_on { at } else { middle }
     }
 

@@ -1,6 +1,7 @@
 //! Reading a leaf: search, keys, words, values, fences.
 
 use super::counter;
+use super::last_insert::LastInsert;
 use crate::buffer::VersionWord;
 use crate::buffer::blocks::{Blocks, PageBytes};
 use crate::buffer::page::{self, HEADER_BYTES, eight_at, u16_at, u32_at, u64_at};
@@ -62,8 +63,9 @@ pub(crate) struct Leaf {
     pub(super) prefix: u16,
     pub(super) lower: u16,
     pub(super) upper: u16,
-    /// The slot of the last insert, to detect ascending runs. Not in the page.
-    pub(super) last_insert: u16,
+    /// The slot of the last insert, to detect ascending runs; and whether the leaf is in use. Not in the
+    /// page.
+    pub(super) last_insert: LastInsert,
     /// See invariant 5 of the module. Not in the page; for an image from elsewhere it is the page's length.
     pub(super) spare_max: u16,
     /// See [`super::position_guess`]. Not in the page.
@@ -81,7 +83,7 @@ impl Leaf {
             prefix: u16_at(&image, PREFIX_AT),
             lower: u16_at(&image, LOWER_AT),
             upper: u16_at(&image, UPPER_AT),
-            last_insert: u16::MAX - 1,
+            last_insert: LastInsert::none(),
             spare_max: image.len() as u16,
             first_number: 0,
             bytes: image,
@@ -101,6 +103,22 @@ impl Leaf {
         let offsets = &image[heads + HEAD_BYTES * count..][..OFFSET_BYTES * count];
         let mut rows = offsets.as_chunks().0.iter().map(|offset| u16::from_le_bytes(*offset));
         rows.any(|row| VersionWord(u64_at(image, usize::from(row))).is_locked())
+    }
+
+    /// Notes that the leaf is used.
+    #[inline]
+    pub(crate) fn set_reference(&self) {
+        self.last_insert.set_reference();
+    }
+
+    /// True if the leaf was used since the last call.
+    pub(in crate::buffer) fn take_reference(&mut self) -> bool {
+        self.last_insert.take_reference()
+    }
+
+    /// The leaf is the one that had this counter: it has the same keys in the same slots.
+    pub(in crate::buffer) fn restore_counter(&mut self, counter: u64) {
+        self.counter = counter;
     }
 
     /// The page image.
@@ -382,7 +400,7 @@ impl Leaf {
     /// True if the last known insert was at the end, or nearly so.
     #[inline]
     fn is_ascending(&self) -> bool {
-        let (last, count) = (usize::from(self.last_insert), self.count());
+        let (last, count) = (self.last_insert.slot(), self.count());
         last < count && last + NEARLY >= count
     }
 

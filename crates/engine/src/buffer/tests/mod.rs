@@ -2,6 +2,7 @@
 //! leaves that are freed.
 
 mod blocks;
+mod eviction;
 mod freed_leaves;
 mod inner;
 mod leaf;

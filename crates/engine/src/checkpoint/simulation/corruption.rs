@@ -70,8 +70,8 @@ fn load(disk: &SimulatedDisk, options: &FileOptions) -> Result<DataFile<Simulate
 
 /// The positions of images of pages and map pages, and of everything that the root names.
 fn named(file: &DataFile<SimulatedDisk>) -> (Vec<Range<u64>>, Vec<Range<u64>>) {
-    let of_map = file.map.map_pages.iter().filter(|entry| !entry.is_absent());
-    let of_pages = file.map.pages().map(|(_, entry)| entry);
+    let of_map = file.map_pages.iter().filter(|entry| !entry.is_absent());
+    let of_pages = file.map.pages(file.root().next_page).map(|(_, entry)| entry);
     let entries = of_map.copied().chain(of_pages);
     let single: Vec<_> = entries.map(|entry| entry.offset..entry.end()).collect();
     let directory = file.root().directory;

@@ -1,8 +1,9 @@
 //! Data files of format 2, whose map names no trees: they open, and the next checkpoint writes format 3.
 
 use super::fixture::{check, checkpoint, made, path, small, work_of};
+use crate::buffer::page_map::{ENTRY_BYTES, Entry};
 use crate::checkpoint::DataFile;
-use crate::checkpoint::page_map::{self, ENTRY_BYTES, Entry};
+use crate::checkpoint::map_page;
 use crate::checkpoint::root::COPY_BLOCK;
 use crate::ids::{PageId, TreeId};
 use syncline_vfs::{Disk, File};
@@ -21,14 +22,14 @@ pub(in crate::checkpoint) fn downgrade<D: Disk>(
     mut file: DataFile<D>,
 ) -> Result<(), crate::error::Error> {
     let (slot_bytes, next) = (file.slot_bytes(), file.root.next_page);
-    let in_map_page = page_map::entries_in(slot_bytes);
+    let in_map_page = map_page::entries_in(slot_bytes);
     let mut directory = Vec::new();
-    for (index, named) in file.map.map_pages.clone().into_iter().enumerate() {
+    for (index, named) in file.map_pages.clone().into_iter().enumerate() {
         let mut named = named;
         if !named.is_absent() {
             let mut bytes = syncline_vfs::AlignedBuffer::zeroed(slot_bytes as usize);
             let header = (index as u64, file.root.number);
-            page_map::write(&mut bytes, header.0, header.1, std::iter::empty());
+            map_page::write(&mut bytes, header.0, header.1, std::iter::empty());
             let first = index as u64 * in_map_page + 1;
             let pages = first..(first + in_map_page).min(next.0);
             for (page, target) in pages.zip(bytes[32..].chunks_exact_mut(ENTRY_BYTES)) {

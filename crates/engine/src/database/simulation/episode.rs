@@ -4,12 +4,13 @@ use super::client::Client;
 use super::concurrent_steps;
 use super::definitions;
 use super::executor_pass::Pass;
-use super::harness::{Harness, SimulatedEngine, verify};
+use super::harness::{Failure, Harness, SimulatedEngine, verify};
 use super::transaction::Transaction;
 use crate::access::btree::Tree;
 use crate::buffer::{Buffer, Leaf, without_misses};
 use crate::database::checkpoints::{Checkpoints, Step};
 use crate::error::Error;
+use crate::ids::PageId;
 use crate::log::{Durability, Ticket};
 use crate::step;
 use crate::txn::Begin;
@@ -93,6 +94,7 @@ pub(super) fn run_episode(
     episode.harness.oracle.take(taken);
     let made_later_counts = episode.clients.iter().map(|client| client.made_later.get());
     episode.harness.tally.made_later += made_later_counts.sum::<u64>();
+    episode.harness.tally.evicted += episode.engine.core.buffer.evicted();
     episode.harness.tally.recycled += episode.engine.core.log.stats().segments_recycled;
     lived
 }
@@ -265,15 +267,20 @@ impl Episode<'_> {
         match self.harness.random.u8(0..8) {
             0..2 => {}
             2 => return self.rest(),
+            3 => {
+                let from = PageId(self.harness.random.u64(1..100));
+                self.engine.core.buffer.load_some(from, 4 << 10);
+                return Ok(());
+            }
             _ => {
-                self.engine.core.sweep();
+                self.engine.sweep();
                 return Ok(());
             }
         }
         match verify(&self.engine) {
             Ok(()) => self.compare(),
-            Err(super::harness::Failure::Broken(what)) => Err(broken(what)),
-            Err(super::harness::Failure::Refused(error)) => EpisodeEnd::of(error),
+            Err(Failure::Broken(what)) => Err(broken(what)),
+            Err(Failure::Refused(error)) => EpisodeEnd::of(error),
         }
     }
 
@@ -283,7 +290,7 @@ impl Episode<'_> {
             client.abort();
         }
         self.engine.core.log.flush()?;
-        self.engine.core.sweep();
+        self.engine.sweep();
         if self.engine.core.waiting_ghosts() > 0 {
             // A checkpoint prevents it: the pool of pre-images is full.
             return Ok(());
@@ -300,7 +307,11 @@ impl Episode<'_> {
     /// The newest state of all trees must be the one after the last commit.
     fn compare(&self) -> Result<(), EpisodeEnd> {
         let last = self.engine.core.log.published().0;
-        self.harness.oracle.compare(&self.engine, last).map_err(broken)
+        match self.harness.oracle.compare(&self.engine, last) {
+            Ok(()) => Ok(()),
+            Err(Failure::Broken(what)) => Err(broken(what)),
+            Err(Failure::Refused(error)) => EpisodeEnd::of(error),
+        }
     }
 
     /// A failed database commits nothing more, and its readers go on.
@@ -353,8 +364,12 @@ fn ghosts(buffer: &Buffer, tree: &Tree) -> usize {
             let of_leaf = slots.filter(|slot| leaf.word(*slot).is_ghost()).count();
             (of_leaf, leaf.upper_fence().map(<[u8]>::to_vec))
         };
-        let found = without_misses(|| tree.view(buffer, &from, count_ghosts));
-        let (of_leaf, next) = found.expect("every page is there");
+        let (of_leaf, next) = match without_misses(|| tree.view(buffer, &from, count_ghosts)) {
+            Ok(found) => found,
+            // Ghosts of a page on disk are removed when it is loaded.
+            Err(miss) if buffer.load(miss).is_ok() => continue,
+            Err(_) => return ghosts,
+        };
         ghosts += of_leaf;
         match next {
             Some(next) => from = next,

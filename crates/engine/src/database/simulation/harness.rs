@@ -8,7 +8,7 @@ use crate::database::engine::Engine;
 use crate::database::open::{create, open};
 use crate::error::Error;
 use crate::log::{self, Durability, Threads};
-use crate::options::Options;
+use crate::options::{BufferMode, Options};
 use crate::txn::strip_ghosts;
 use fastrand::Rng;
 use std::path::Path;
@@ -57,6 +57,8 @@ pub(super) struct Tally {
     pub(super) made_later: u64,
     /// Times that the disk was full and work could go on.
     pub(super) full: u64,
+    /// Pages that were evicted.
+    pub(super) evicted: u64,
 }
 
 impl Tally {
@@ -82,6 +84,7 @@ impl Tally {
             &mut self.long,
             &mut self.made_later,
             &mut self.full,
+            &mut self.evicted,
         ];
         let others = [
             other.cycles,
@@ -103,6 +106,7 @@ impl Tally {
             other.long,
             other.made_later,
             other.full,
+            other.evicted,
         ];
         for (mine, other) in mine.into_iter().zip(others) {
             *mine += other;
@@ -180,7 +184,9 @@ impl Harness {
                 }
             }
         }
-        let (engine, csn) = self.recover(&self.disk)?;
+        // This state was compared when its image was checked. If it is not compared again, no page is loaded.
+        let reads_pages = self.random.bool();
+        let (engine, csn) = self.recover_with(&self.disk, reads_pages)?;
         self.is_made = true;
         self.oracle.truncate_after(csn);
         engine.core.cap_log(self.log_bytes_max);
@@ -192,12 +198,23 @@ impl Harness {
         &self,
         disk: &SimulatedDisk,
     ) -> Result<(Arc<SimulatedEngine>, u64), Failure> {
+        self.recover_with(disk, true)
+    }
+
+    /// The same. Rows are compared only if it `reads_pages`.
+    fn recover_with(
+        &self,
+        disk: &SimulatedDisk,
+        reads_pages: bool,
+    ) -> Result<(Arc<SimulatedEngine>, u64), Failure> {
         reset_forced_misses();
         let engine = open(disk, directory(), self.options.clone(), Threads::None)?;
         // At durability `none` the last commits of an opening are complete before they are written.
         engine.core.log.check()?;
-        let csn = self.oracle.check_opened(&engine).map_err(Failure::Broken)?;
-        at_rest(&engine).map_err(Failure::Broken)?;
+        let csn = self.oracle.check_opened(&engine, reads_pages)?;
+        if reads_pages {
+            at_rest(&engine).map_err(Failure::Broken)?;
+        }
         Ok((engine, csn))
     }
 
@@ -264,8 +281,20 @@ pub(super) fn directory() -> &'static Path {
 fn options(random: &mut Rng) -> Options {
     let tiny = Options::tiny();
     let page_bytes = [512, 512, 512, 1024][random.usize(0..4)];
+    let buffer_mode =
+        [BufferMode::Resident, BufferMode::Resident, BufferMode::Disk, BufferMode::Mapped]
+            [random.usize(0..4)];
+    let frames = [4, 12, 40][random.usize(0..3)];
     Options {
         page_bytes,
+        buffer_mode,
+        resident_bytes_max: match buffer_mode {
+            BufferMode::Resident => tiny.resident_bytes_max,
+            // A cache of a few pages, beside the tables of pages.
+            BufferMode::Disk | BufferMode::Mapped => {
+                (48 << 10) + frames * (u64::from(page_bytes) + 128)
+            }
+        },
         pre_image_bytes_max: [4, 4, 16, 128][random.usize(0..4)] * u64::from(page_bytes),
         version_bytes_max: [2 << 10, 16 << 10, 1 << 20][random.usize(0..3)],
         value_extent_bytes: [512, 512, 1024, 2048][random.usize(0..4)],

@@ -3,7 +3,7 @@
 //! A row has a list of versions, each with the commit that made it, so that the state after any commit since
 //! the last opening can be compared. So has a table.
 
-use super::harness::SimulatedEngine;
+use super::harness::{Failure, SimulatedEngine};
 use crate::access::btree::Tree;
 use crate::buffer::Buffer;
 use crate::catalog::TableEntry;
@@ -127,25 +127,38 @@ impl Oracle {
     }
 
     /// Compares an engine directly after its opening. Returns the last commit that it holds.
-    pub(super) fn check_opened(&self, engine: &SimulatedEngine) -> Result<u64, String> {
+    /// Rows are compared only if it `reads_pages`.
+    pub(super) fn check_opened(
+        &self,
+        engine: &SimulatedEngine,
+        reads_pages: bool,
+    ) -> Result<u64, Failure> {
         let published = engine.core.log.published().0;
         if published < self.promised || published > self.last {
-            return Err(format!(
+            return Err(Failure::Broken(format!(
                 "it ends at {published}, but commits up to {} of {} were acknowledged",
                 self.promised, self.last
-            ));
+            )));
         }
-        let compared = self.compare(engine, published);
-        compared.map_err(|what| format!("after commit {published} of {}: {what}", self.last))?;
+        if reads_pages {
+            self.compare(engine, published).map_err(|failure| match failure {
+                Failure::Broken(what) => {
+                    Failure::Broken(format!("after commit {published} of {}: {what}", self.last))
+                }
+                refused => refused,
+            })?;
+        }
         let mut freed = engine.redone.unnamed_trees.iter();
         if let Some(tree) = freed.find(|tree| self.was_named(**tree, published)) {
-            return Err(format!("opening freed {tree}, but the log should have dropped it"));
+            let what = format!("opening freed {tree}, but the log should have dropped it");
+            return Err(Failure::Broken(what));
         }
         Ok(published)
     }
 
     /// Explains the first difference between the engine's state and the one after a commit.
-    pub(super) fn compare(&self, engine: &SimulatedEngine, csn: u64) -> Result<(), String> {
+    pub(super) fn compare(&self, engine: &SimulatedEngine, csn: u64) -> Result<(), Failure> {
+        let broken = |what| Err(Failure::Broken(what));
         let catalog = engine.catalog();
         let mut found = catalog.tables();
         for (name, versions) in &self.tables {
@@ -153,28 +166,35 @@ impl Oracle {
                 continue;
             };
             if found.next() != Some(expected) {
-                return Err(format!("table {name} is missing or has changed"));
+                return broken(format!("table {name} is missing or has changed"));
             }
         }
         if let Some(more) = found.next() {
-            return Err(format!("table {} should not exist", more.schema.name()));
+            return broken(format!("table {} should not exist", more.schema.name()));
         }
         for table in catalog.tables() {
             for id in catalog.trees_of(table) {
-                let tree = engine.tree_directory.tree(id);
-                let tree = tree.ok_or_else(|| format!("{id} is not in the tree directory"))?;
-                let compared = self.compare_tree(&engine.core.buffer, &tree, csn);
-                compared
-                    .map_err(|what| format!("{id} of table {}: {what}", table.schema.name()))?;
+                let Some(tree) = engine.tree_directory.tree(id) else {
+                    return broken(format!("{id} is not in the tree directory"));
+                };
+                if let Some(what) = self.compare_tree(&engine.core.buffer, &tree, csn)? {
+                    return broken(format!("{id} of table {}: {what}", table.schema.name()));
+                }
             }
         }
         Ok(())
     }
 
-    fn compare_tree(&self, buffer: &Buffer, tree: &Tree, csn: u64) -> Result<(), String> {
+    /// The first difference between a tree and its rows; fails if the disk does.
+    fn compare_tree(
+        &self,
+        buffer: &Buffer,
+        tree: &Tree,
+        csn: u64,
+    ) -> crate::Result<Option<String>> {
         let mut expected = self.range(tree.id, (Bound::Unbounded, Bound::Unbounded), csn);
         let mut wrong = None;
-        let walked = tree.walk(buffer, &mut |key, value| {
+        tree.walk(buffer, &mut |key, value| {
             let next = expected.next();
             let fits = next.is_some_and(|(known, row)| known == key && row[..] == *value);
             if !fits && wrong.is_none() {
@@ -182,13 +202,9 @@ impl Oracle {
                 wrong = Some(format!("{key:?} = {:?} where {next:?} follows", short(value)));
             }
             Ok(())
-        });
-        walked.map_err(|error| error.to_string())?;
-        match (wrong, expected.next()) {
-            (Some(what), _) => Err(what),
-            (None, Some((key, _))) => Err(format!("row {key:?} is missing")),
-            (None, None) => Ok(()),
-        }
+        })?;
+        let missing = || expected.next().map(|(key, _)| format!("row {key:?} is missing"));
+        Ok(wrong.or_else(missing))
     }
 
     /// The database continues after commit `csn`: later commits are lost for good, the rest stays.

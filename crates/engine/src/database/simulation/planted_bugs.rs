@@ -28,6 +28,7 @@ finds! {
     captured_extents_of_uncommitted_values_are_found: CaptureDetachedExtents within 300,
     an_extent_that_no_row_holds_is_found: KeepLastExtent within 300,
     unfinished_objects_that_stay_are_found: KeepUnfinished within 300,
+    evicted_changes_are_found: EvictDirty within 60,
     pages_of_unfinished_trees_that_stay_are_found: KeepStrayPages within 300,
     a_catalogue_apart_from_its_trees_is_found: CatalogApart within 400,
     a_drop_that_is_not_in_the_log_is_found: DropUnlogged within 300,

@@ -86,7 +86,9 @@ fn a_long_value_takes_its_own_bytes_of_memory_and_writes() {
     put(&database, &table, 1, &value(1, bytes));
     let resident = database.stats().resident_bytes - before;
     let headers = 17 * (40 + 128);
-    assert!((bytes as u64..bytes as u64 + headers + 64 * 1024).contains(&resident), "{resident}");
+    // The maintenance thread may have prepared a block of 2 MiB for leaves by now.
+    let most = bytes as u64 + headers + 64 * 1024 + (2 << 20);
+    assert!((bytes as u64..most).contains(&resident), "{resident}");
     database.checkpoint().unwrap();
     put(&database, &table, 1, &value(2, bytes));
     let before = disk.counts();

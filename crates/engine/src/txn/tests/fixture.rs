@@ -1,7 +1,7 @@
 //! A small store for tests: two trees of small pages, its log on a simulated disk.
 
 use crate::access::btree::Tree;
-use crate::buffer::{Buffer, BufferOptions};
+use crate::buffer::{Buffer, BufferOptions, MemoryEvictor};
 use crate::error::PatchFailure;
 use crate::ids::{DatabaseId, TreeId};
 use crate::log::{Log, Options, Threads};
@@ -21,6 +21,8 @@ pub(in crate::txn) struct Store {
     pub(in crate::txn) core: Arc<Core<SimulatedDisk>>,
     pub(in crate::txn) tree: Arc<Tree>,
     pub(in crate::txn) other: Arc<Tree>,
+    /// If pages may be evicted.
+    pub(in crate::txn) evictor: Option<MemoryEvictor>,
 }
 
 /// The parameters of a store.
@@ -29,6 +31,7 @@ pub(in crate::txn) struct StoreConfig {
     pub(in crate::txn) miss_every: Option<u32>,
     pub(in crate::txn) pre_image_bytes_max: u64,
     pub(in crate::txn) resident_bytes_max: u64,
+    pub(in crate::txn) evicts: bool,
     pub(in crate::txn) options: TxnOptions,
 }
 
@@ -39,6 +42,7 @@ impl Default for StoreConfig {
             miss_every: None,
             pre_image_bytes_max: 1 << 20,
             resident_bytes_max: u64::MAX,
+            evicts: false,
             options: TxnOptions::default(),
         }
     }
@@ -70,12 +74,15 @@ impl Store {
             miss_every: config.miss_every,
             pre_image_bytes_max: config.pre_image_bytes_max,
             resident_bytes_max: config.resident_bytes_max,
+            evicts: config.evicts,
             ..BufferOptions::default()
         };
-        let core = Arc::new(simulated_core(&buffer, config.options, threads));
+        let mut core = simulated_core(&buffer, config.options, threads);
+        let evictor = config.evicts.then(|| core.buffer.evict_to_memory());
+        let core = Arc::new(core);
         let tree = |id| Arc::new(Tree::create(TreeId(id), &core.buffer).expect("room for a tree"));
         let (tree, other) = (tree(1), tree(2));
-        Store { core, tree, other }
+        Store { core, tree, other, evictor }
     }
 
     pub(in crate::txn) fn session(&self) -> TestSession {
@@ -119,7 +126,7 @@ impl Store {
                         leaf.upper_fence().map(<[u8]>::to_vec)
                     })
                     .unwrap_or_else(|miss| {
-                        self.core.buffer.load(miss);
+                        self.core.buffer.load(miss).unwrap();
                         Some(key.clone())
                     });
             }

@@ -3,11 +3,13 @@
 
 use super::fixture::{Store, StoreConfig, TestSession, scan_all};
 use super::history::{FinishedTransaction, Request, State, check, perform};
+use crate::buffer::MemoryEvictor;
 use crate::conflict::Conflict;
 use crate::ids::Csn;
 use crate::log::Threads;
 use crate::planted_bug::{self, PlantedBug};
 use crate::scheduler;
+use crate::step::{Step, step};
 use crate::txn::scan::Direction;
 use crate::txn::{Begin, TxnOptions};
 use std::collections::BTreeMap;
@@ -21,6 +23,8 @@ struct Family {
     value_bytes_max: usize,
     kinds: &'static [Begin],
     actions_max: usize,
+    /// A thread evicts pages meanwhile.
+    evicts: bool,
 }
 
 const SMALL: Family = Family {
@@ -35,6 +39,7 @@ const SMALL: Family = Family {
         Begin::ReadOnlyDurable,
     ],
     actions_max: 4,
+    evicts: false,
 };
 
 const MIXED: Family = Family {
@@ -51,6 +56,13 @@ const MIXED: Family = Family {
 
 const WIDE: Family = Family { keys: 12, value_bytes_max: 200, ..MIXED };
 
+const EVICTED: Family = Family { keys: 8, evicts: true, ..MIXED };
+
+const WIDE_EVICTED: Family = Family { evicts: true, ..WIDE };
+
+/// Pages that the evicting thread tries to evict in a schedule.
+const EVICTIONS: u32 = 30;
+
 /// The transactions of one session, one after another.
 type Script = Vec<(Begin, bool, Vec<Request>)>;
 
@@ -64,10 +76,11 @@ struct ScheduleFixture {
 }
 
 impl ScheduleFixture {
-    fn new() -> ScheduleFixture {
+    fn new(evicts: bool) -> ScheduleFixture {
         // Threads of the log would take locks outside the schedule.
         let config = StoreConfig {
             options: TxnOptions { lock_retries_max: 12, ..TxnOptions::default() },
+            evicts,
             ..StoreConfig::default()
         };
         let store = Store::with_threads(config, Threads::None);
@@ -87,7 +100,15 @@ impl ScheduleFixture {
                 Box::new(move || planted_bug::with(plant, || act(store, script)));
             body
         });
-        let pasts = scheduler::run(random.u64(..), bodies.collect());
+        let mut bodies: Vec<_> = bodies.collect();
+        if let Some(evictor) = &store.evictor {
+            let seed = random.u64(..);
+            bodies.push(Box::new(move || {
+                planted_bug::with(plant, || evict(store, evictor, seed));
+                Vec::new()
+            }));
+        }
+        let pasts = scheduler::run(random.u64(..), bodies);
         if pasts.iter().any(Option::is_none) {
             return Err("a session panicked".to_owned());
         }
@@ -192,13 +213,25 @@ fn act(store: &Store, script: &Script) -> Vec<FinishedTransaction> {
     pasts
 }
 
+/// Evicts random pages at random moments.
+fn evict(store: &Store, evictor: &MemoryEvictor, seed: u64) {
+    let mut random = fastrand::Rng::with_seed(seed);
+    for _ in 0..EVICTIONS {
+        step(Step::Read);
+        let pages = store.core.buffer.pages_of(store.tree.id);
+        if let Some(page) = random.choice(&pages) {
+            evictor.evict(&store.core.buffer, *page);
+        }
+    }
+}
+
 /// Plays schedules until one fails. Returns how many it took.
 fn play_all(
     family: Family,
     seeds: std::ops::Range<u64>,
     plant: Option<PlantedBug>,
 ) -> Result<ScheduleFixture, (u64, String)> {
-    let mut stage = ScheduleFixture::new();
+    let mut stage = ScheduleFixture::new(family.evicts);
     for seed in seeds {
         stage.play(family, seed, plant).map_err(|wrong| (seed, wrong))?;
     }
@@ -232,6 +265,12 @@ fn every_schedule_over_leaves_that_split_and_values_that_overflow_holds() {
     assert_all_hold(WIDE, 200_000..200_000 + schedules(2_000));
 }
 
+#[test]
+fn every_schedule_in_which_pages_come_and_go_holds() {
+    assert_all_hold(EVICTED, 300_000..300_000 + schedules(3_000));
+    assert_all_hold(WIDE_EVICTED, 400_000..400_000 + schedules(1_500));
+}
+
 /// The number of schedules: `SCHEDULES` times the usual number.
 fn schedules(usual: u64) -> u64 {
     let times = std::env::var("SCHEDULES").ok().and_then(|times| times.parse::<u64>().ok());
@@ -241,7 +280,7 @@ fn schedules(usual: u64) -> u64 {
 #[test]
 fn write_skew_appears_under_snapshots_and_never_in_serializable() {
     let skews = |begin| {
-        let stage = ScheduleFixture::new();
+        let stage = ScheduleFixture::new(false);
         let store = &stage.store;
         let mut skews = 0;
         for seed in 0..600 {
@@ -309,6 +348,9 @@ fn planted_bugs_are_found() {
         (PlantedBug::CollectBlindly, MIXED),
         (PlantedBug::LockNotChecked, SMALL),
         (PlantedBug::BeginAhead, SMALL),
+        (PlantedBug::EvictLocked, EVICTED),
+        (PlantedBug::EvidenceWithoutNewest, EVICTED),
+        (PlantedBug::MergeEvicted, WIDE_EVICTED),
     ] {
         match play_all(family, 0..budget, Some(plant)) {
             Err((seed, _)) => {

@@ -168,7 +168,7 @@ fn assert_whole(
                     assert!(!word.is_locked() && !word.is_ghost() && word.csn().0 > 0, "{word:?}");
                     let mut value = leaf.value(slot).to_vec();
                     if word.is_overflow() {
-                        assert!(crate::txn::read::resolve(&buffer, &mut value));
+                        assert!(crate::txn::read::resolve(&buffer, &mut value).unwrap());
                     }
                     sum += amount(&value);
                 }

@@ -108,7 +108,7 @@ impl TestTree {
         loop {
             match self.tree.view_at(&self.buffer, hint, key, |leaf, _| look(leaf).transpose()) {
                 Ok(Ok(found)) => return found,
-                Ok(Err(miss)) | Err(miss) => self.buffer.load(miss),
+                Ok(Err(miss)) | Err(miss) => self.buffer.load(miss).unwrap(),
             }
         }
     }
@@ -130,7 +130,7 @@ impl TestTree {
             };
             match self.tree.change_at(&self.buffer, hint, key, write) {
                 Ok(written) => return written.is_some(),
-                Err(Stop::Miss(page)) => self.buffer.load(Miss(page)),
+                Err(Stop::Miss(page)) => self.buffer.load(Miss(page)).unwrap(),
                 Err(Stop::PreImages) => on_full(),
             }
         }
@@ -156,7 +156,7 @@ impl TestTree {
                     next = behind;
                 }
                 Ok((Err(miss), _)) | Err(miss) => {
-                    self.buffer.load(miss);
+                    self.buffer.load(miss).unwrap();
                     next = Some(key);
                 }
             }
@@ -179,7 +179,7 @@ impl TestTree {
                     }
                     next = Some(lower);
                 }
-                Ok((Err(miss), _)) | Err(miss) => self.buffer.load(miss),
+                Ok((Err(miss), _)) | Err(miss) => self.buffer.load(miss).unwrap(),
             }
         }
     }
@@ -187,7 +187,7 @@ impl TestTree {
     fn make_room(&self, key: &[u8], value_bytes: usize, on_full: &mut dyn FnMut()) -> bool {
         match self.tree.make_room(&self.buffer, key, value_bytes) {
             Ok(()) => return true,
-            Err(Blocked::Miss(page)) => self.buffer.load(Miss(page)),
+            Err(Blocked::Miss(page)) => self.buffer.load(Miss(page)).unwrap(),
             Err(Blocked::PreImages) => on_full(),
             Err(Blocked::Busy) => std::thread::yield_now(),
             Err(Blocked::Failed(error)) => panic!("memory is not capped: {error}"),
@@ -203,7 +203,7 @@ impl TestTree {
     ) -> Option<R> {
         match self.tree.change(&self.buffer, key, |leaf, _| change(leaf)) {
             Ok(outcome) => return Some(outcome),
-            Err(Stop::Miss(page)) => self.buffer.load(Miss(page)),
+            Err(Stop::Miss(page)) => self.buffer.load(Miss(page)).unwrap(),
             Err(Stop::PreImages) => on_full(),
         }
         None

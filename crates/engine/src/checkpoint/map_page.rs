@@ -1,4 +1,5 @@
-//! The page map: where the image of each page lies, and to which tree it belongs.
+//! Map pages: the page map in the file, which says where the image of each page lies, and to which tree it
+//! belongs.
 //!
 //! An entry has 16 bytes, two little-endian numbers:
 //!
@@ -26,99 +27,10 @@
 //! | 32 | 16 each | entries of the pages from index * n + 1 on, where n fill the map page |
 
 use crate::buffer::page::{u32_at, u64_at};
-use crate::ids::{PageId, SlotId, TreeId};
-use std::ops::Range;
-
-/// Bytes of an entry.
-pub(super) const ENTRY_BYTES: usize = 16;
-
-/// All bytes of a data file lie below this offset.
-pub(super) const FILE_BYTES_MAX: u64 = 1 << OFFSET_BITS;
-
-const OFFSET_BITS: u32 = 43;
+use crate::buffer::page_map::{ENTRY_BYTES, Entry};
+use crate::ids::PageId;
 
 const HEADER_BYTES: usize = 32;
-
-/// The location, the length and the checksum of an image or a map page.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Entry {
-    /// Where it begins in the file, in bytes; 0 if there is nothing.
-    pub(super) offset: u64,
-    pub(super) bytes: u32,
-    pub(super) crc: u32,
-    /// The tree that the page belongs to. 0 for a map page, and until the image has been read for an entry of
-    /// format 2.
-    pub(super) tree: TreeId,
-}
-
-impl Entry {
-    /// An entry for nothing.
-    pub(super) const ABSENT: Entry = Entry { offset: 0, bytes: 0, crc: 0, tree: TreeId(0) };
-
-    pub(super) fn is_absent(self) -> bool {
-        self.offset == 0
-    }
-
-    /// Where it ends.
-    pub(super) fn end(self) -> u64 {
-        self.offset.saturating_add(self.bytes.into())
-    }
-
-    /// The slots in which it lies, entirely or in part.
-    pub(super) fn slots(self, slot_bytes: u64) -> Range<u64> {
-        self.offset / slot_bytes..self.end().div_ceil(slot_bytes)
-    }
-
-    /// The first of these slots.
-    pub(super) fn slot(self, slot_bytes: u64) -> SlotId {
-        SlotId(self.offset / slot_bytes)
-    }
-
-    pub(super) fn to_bytes(self) -> [u8; ENTRY_BYTES] {
-        let fits = self.offset < FILE_BYTES_MAX && u64::from(self.bytes) < 1 << (64 - OFFSET_BITS);
-        assert!(fits, "an image of {} bytes at {} has no entry", self.bytes, self.offset);
-        let place = self.offset | u64::from(self.bytes) << OFFSET_BITS;
-        let content = u64::from(self.crc) | u64::from(self.tree.0) << 32;
-        let mut bytes = [0; ENTRY_BYTES];
-        bytes[..8].copy_from_slice(&place.to_le_bytes());
-        bytes[8..].copy_from_slice(&content.to_le_bytes());
-        bytes
-    }
-
-    pub(super) fn from_bytes(bytes: &[u8]) -> Entry {
-        let place = u64_at(bytes, 0);
-        Entry {
-            offset: place & (FILE_BYTES_MAX - 1),
-            bytes: (place >> OFFSET_BITS) as u32,
-            crc: u32_at(bytes, 8),
-            tree: TreeId(u32_at(bytes, 12)),
-        }
-    }
-
-    /// The entry in a file of that format.
-    pub(super) fn of_format(format: u32, bytes: &[u8]) -> Entry {
-        match format {
-            2 => Entry {
-                offset: u64_at(bytes, 0),
-                bytes: u32_at(bytes, 8),
-                crc: u32_at(bytes, 12),
-                tree: TreeId(0),
-            },
-            _ => Entry::from_bytes(bytes),
-        }
-    }
-}
-
-/// The map in memory, as the last stable root names it.
-#[derive(Clone, Debug, Default)]
-pub(super) struct PageMap {
-    /// By page id, minus 1.
-    pub(super) entries: Vec<Entry>,
-    /// By index: the directory's entries.
-    pub(super) map_pages: Vec<Entry>,
-    /// The images that are longer than a page.
-    pub(super) long: LongImages,
-}
 
 /// Images that are longer than a page.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -138,22 +50,6 @@ impl LongImages {
             long.bytes += u64::from(entry.bytes);
         }
         long
-    }
-}
-
-impl PageMap {
-    /// The page's entry, which may be absent.
-    pub(super) fn get(&self, page: PageId) -> Entry {
-        let index = usize::try_from(page.0.wrapping_sub(1)).unwrap_or(usize::MAX);
-        self.entries.get(index).copied().unwrap_or_default()
-    }
-
-    /// Every existing page, with its entry.
-    pub(super) fn pages(&self) -> impl Iterator<Item = (PageId, Entry)> {
-        let numbered = self.entries.iter().enumerate();
-        numbered
-            .filter(|(_, entry)| !entry.is_absent())
-            .map(|(index, entry)| (PageId(index as u64 + 1), *entry))
     }
 }
 
@@ -211,9 +107,9 @@ pub(super) fn read(
 
 #[cfg(test)]
 mod tests {
-    use super::{Entry, FILE_BYTES_MAX, PageMap, entries_in, map_pages_for, write};
+    use super::{Entry, entries_in, map_pages_for, write};
     use crate::checkpoint::root::FORMAT;
-    use crate::ids::{PageId, SlotId, TreeId};
+    use crate::ids::{PageId, TreeId};
 
     fn read(
         bytes: &[u8],
@@ -235,24 +131,6 @@ mod tests {
 
     fn named(bytes: &[u8], crc: u32) -> Entry {
         Entry { offset: 4096, bytes: bytes.len() as u32, crc, tree: TreeId(0) }
-    }
-
-    #[test]
-    fn an_entry_reads_back_and_knows_its_slots() {
-        let entry = Entry { offset: 1_300, bytes: 800, crc: 0x12ab_cdef, tree: TreeId(7) };
-        assert_eq!(Entry::from_bytes(&entry.to_bytes()), entry);
-        let greatest = Entry {
-            offset: FILE_BYTES_MAX - 1,
-            bytes: (1 << 21) - 1,
-            crc: u32::MAX,
-            tree: TreeId(u32::MAX),
-        };
-        assert_eq!(Entry::from_bytes(&greatest.to_bytes()), greatest);
-        assert!(!entry.is_absent() && Entry::ABSENT.is_absent());
-        assert_eq!((entry.end(), entry.slot(512)), (2_100, SlotId(2)));
-        assert_eq!(entry.slots(512), 2..5);
-        let whole = Entry { offset: 1_024, bytes: 512, ..Entry::ABSENT };
-        assert_eq!(whole.slots(512), 2..3);
     }
 
     #[test]
@@ -283,15 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn pages_are_counted_from_one() {
-        let mut map = PageMap::default();
-        assert!(map.get(PageId(1)).is_absent());
-        map.entries = entries(3);
-        map.entries[1] = Entry::ABSENT;
-        let pages: Vec<u64> = map.pages().map(|(page, _)| page.0).collect();
-        assert_eq!(pages, [1, 3]);
-        assert_eq!(map.get(PageId(3)).offset, 2_100);
-        assert!(map.get(PageId(0)).is_absent() && map.get(PageId(4)).is_absent());
+    fn map_pages_cover_all_pages_below_the_next() {
         let full = entries_in(512);
         assert_eq!(full, 30);
         assert_eq!(map_pages_for(PageId(1), 512), 0);

@@ -1,0 +1,81 @@
+//! A place in memory to which tests evict pages at any moment, also changed ones: what eviction does to
+//! transactions can then be tested without checkpoints.
+
+use super::eviction::Eviction;
+use super::frame::Body;
+use super::leaf::Leaf;
+use super::page_load::{PageSource, PagesOnDisk};
+use super::page_map::{Entry, PageMap};
+use super::pages::Buffer;
+use super::translation::PageState;
+use crate::error::Result;
+use crate::ids::{Csn, PageId};
+use crate::planted_bug::{PlantedBug, planted};
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
+
+/// The images of evicted pages.
+#[derive(Clone, Default)]
+struct MemorySource(Arc<Mutex<BTreeMap<PageId, Box<[u8]>>>>);
+
+impl PageSource for MemorySource {
+    fn read(&self, page: PageId, _entry: Entry) -> Result<Box<[u8]>> {
+        Ok(self.0.lock().unwrap()[&page].clone())
+    }
+
+    fn read_run(&self, pages: &[(PageId, Entry)], each: &mut dyn FnMut(PageId, Result<Box<[u8]>>)) {
+        pages.iter().for_each(|&(page, entry)| each(page, self.read(page, entry)));
+    }
+}
+
+/// Evicts pages to memory.
+pub(crate) struct MemoryEvictor(MemorySource);
+
+impl Buffer {
+    /// From now on pages may be evicted by the returned evictor. No snapshot may be taken.
+    pub(crate) fn evict_to_memory(&mut self) -> MemoryEvictor {
+        assert!(self.evicts(), "the buffer's options allow it");
+        let images = MemorySource::default();
+        let source = Box::new(images.clone());
+        let map = Arc::new(PageMap::new());
+        self.on_disk = Some(PagesOnDisk::new(map, source, Csn::ZERO));
+        MemoryEvictor(images)
+    }
+}
+
+impl MemoryEvictor {
+    /// Evicts a leaf or a part of a long value, if nothing prevents it but that it has changed.
+    pub(crate) fn evict(&self, buffer: &Buffer, page: PageId) -> bool {
+        let guard = super::pin();
+        let PageState::Resident(frame) = buffer.translation.state(page, &guard) else {
+            return false;
+        };
+        if frame.is_detached() {
+            return false;
+        }
+        let keep = |image: &[u8]| self.0.0.lock().unwrap().insert(page, image.into());
+        match &frame.body {
+            Body::Inner(_) => return false,
+            Body::Leaf(latch) => {
+                let Some(mut leaf) = latch.try_write() else {
+                    return false;
+                };
+                if leaf.is_gone() {
+                    return false;
+                }
+                if Leaf::has_locked_row(leaf.image()) && !planted(PlantedBug::EvictLocked) {
+                    return false;
+                }
+                keep(leaf.image());
+                Eviction::leave(&buffer.eviction, page, &leaf);
+                assert!(buffer.translation.evict(page, frame, true, &guard), "the latch is held");
+                drop(leaf.leave());
+            }
+            Body::Value(bytes) => {
+                keep(bytes);
+                return buffer.translation.evict(page, frame, false, &guard);
+            }
+        }
+        true
+    }
+}

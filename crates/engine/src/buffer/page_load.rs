@@ -1,0 +1,313 @@
+//! Loading: a page that is on disk becomes resident.
+//!
+//! The first thread that finds a page on disk reads it, with nothing held; other threads that need it wait
+//! for that read. A failed read leaves the page on disk and is the error of the thread that read; a waiting
+//! thread then reads for itself.
+//!
+//! An image may hold ghosts of rows that were deleted before the store was opened, which no reader needs.
+//! They are removed while the page is loaded, before any thread sees it, and the page counts as clean: its
+//! next load removes them again. A leaf that is empty or poor without them is noted, so that it can be
+//! merged ([`Buffer::take_stripped`]).
+//!
+//! Invariants:
+//! 1. One thread at a time loads a page. So no read of it is under way when its image may have been
+//!    superseded: a page changes only while it is resident.
+//! 2. A load ends, also if its thread panics: other threads may wait for it.
+//! 3. In a store that must fit in memory, pages on disk count towards the memory cap as if they were loaded.
+
+use super::frame::{CLEAN, Content, Frame};
+use super::miss::{Forced, Miss};
+use super::page_map::{Entry, PageMap};
+use super::pages::Buffer;
+use super::translation::{LoadEnd, PageState};
+use crate::error::Result;
+use crate::ids::{Csn, PageId, TreeId};
+use crate::planted_bug::{PlantedBug, planted};
+use crate::step::{Step, step};
+use crate::sync::rank::{LOADS, STRIPPED};
+use crate::sync::ranked::{Condvar, Mutex};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Where the images of pages come from.
+pub(crate) trait PageSource: Send + Sync {
+    /// Reads the image that an entry of the page map names, verifies it and returns the page as in memory.
+    fn read(&self, page: PageId, entry: Entry) -> Result<Box<[u8]>>;
+
+    /// The same for pages whose images lie near each other, in the order of the file, with one read.
+    fn read_run(&self, pages: &[(PageId, Entry)], each: &mut dyn FnMut(PageId, Result<Box<[u8]>>));
+}
+
+/// The pages on disk: where they are, and what loading needs.
+pub(super) struct PagesOnDisk {
+    pub(super) map: Arc<PageMap>,
+    source: Box<dyn PageSource>,
+    /// Ghosts of deletes up to this commit are removed from images.
+    ghosts_until: Csn,
+}
+
+impl PagesOnDisk {
+    pub(super) fn new(
+        map: Arc<PageMap>,
+        source: Box<dyn PageSource>,
+        ghosts_until: Csn,
+    ) -> PagesOnDisk {
+        PagesOnDisk { map, source, ghosts_until }
+    }
+}
+
+/// The loads under way, and what they leave to be done.
+pub(super) struct Loads {
+    /// Held to change the state of a page that other threads may wait for, and while they check it.
+    ends: Mutex<(), LOADS>,
+    ended: Condvar,
+    stripped: Mutex<Vec<(TreeId, Vec<u8>)>, STRIPPED>,
+    loaded: AtomicU64,
+}
+
+impl Loads {
+    pub(super) fn new() -> Loads {
+        Loads {
+            ends: Mutex::new(()),
+            ended: Condvar::new(),
+            stripped: Mutex::new(Vec::new()),
+            loaded: AtomicU64::new(0),
+        }
+    }
+}
+
+impl Buffer {
+    /// At opening: every page that the map names is on disk. All page numbers are below `next`, and no reader
+    /// needs a ghost of a delete up to `ghosts_until`.
+    pub(crate) fn set_on_disk(
+        &mut self,
+        map: Arc<PageMap>,
+        source: Box<dyn PageSource>,
+        next: PageId,
+        ghosts_until: Csn,
+    ) {
+        let mut promised = 0;
+        for (page, entry) in map.pages(next) {
+            self.translation.set_on_disk(page);
+            promised += self.loaded_bytes(entry);
+        }
+        if !self.evicts {
+            self.promised_bytes.fetch_add(promised, Ordering::Relaxed);
+        }
+        self.set_next_page(next);
+        self.on_disk = Some(PagesOnDisk::new(map, source, ghosts_until));
+    }
+
+    /// Makes a page resident, or finds that it has become resident or does not exist any more. The caller
+    /// holds no latch, no section and no [`pin`](super::pin).
+    ///
+    /// # Errors
+    ///
+    /// Those of the disk, and [`Error::Damaged`](crate::Error::Damaged) if the image is not the page's.
+    pub(crate) fn load(&self, miss: Miss) -> Result<()> {
+        let page = miss.0;
+        if self.forced.is_some() {
+            Forced::loaded();
+        }
+        loop {
+            match self.state(page) {
+                PlainState::Elsewhere => return Ok(()),
+                PlainState::OnDisk if self.translation.begin_load(page) => {
+                    return self.read_in(page);
+                }
+                PlainState::OnDisk => {}
+                PlainState::Loading => {
+                    let mut ends = self.loads.ends.lock();
+                    let is_loading = |(): &mut ()| self.state(page) == PlainState::Loading;
+                    self.loads.ended.wait_while(&mut ends, LOADS, is_loading);
+                }
+            }
+        }
+    }
+
+    /// Loads pages from `from` on, in the order of their numbers, up to about `bytes` bytes of images, with
+    /// few reads. Pages that cannot be read stay on disk. Returns where to continue; none at the end.
+    pub(crate) fn load_some(&self, from: PageId, bytes: u64) -> Option<PageId> {
+        let on_disk = self.on_disk.as_ref()?;
+        let end = self.page_allocator.lock().next();
+        let (mut pages, mut left, mut next) = (Vec::new(), bytes, from);
+        while next < end && left > 0 {
+            let entry = on_disk.map.get(next);
+            if self.state(next) == PlainState::OnDisk && self.translation.begin_load(next) {
+                left = left.saturating_sub(entry.bytes.into());
+                pages.push((next, entry));
+            }
+            next = PageId(next.0 + 1);
+        }
+        pages.sort_unstable_by_key(|(_, entry)| entry.offset);
+        let mut loads: Vec<EndOnDrop<'_>> =
+            pages.iter().map(|&(page, _)| EndOnDrop { buffer: self, page }).collect();
+        let mut rest = &pages[..];
+        while !rest.is_empty() {
+            let (run, later) = rest.split_at(near(rest));
+            rest = later;
+            on_disk.source.read_run(run, &mut |page, image| match image {
+                Ok(image) => self.place(page, image, on_disk.ghosts_until),
+                Err(_unreadable) => {
+                    self.end_failed(page);
+                }
+            });
+            loads.drain(..run.len()).for_each(std::mem::forget);
+        }
+        (next < end).then_some(next)
+    }
+
+    /// Leaves that lost ghosts when they were loaded and are empty or poor now: each by its tree and a key
+    /// that it covers.
+    pub(crate) fn take_stripped(&self) -> Vec<(TreeId, Vec<u8>)> {
+        std::mem::take(&mut *self.loads.stripped.lock())
+    }
+
+    /// Pages loaded so far.
+    pub(crate) fn loaded(&self) -> u64 {
+        self.loads.loaded.load(Ordering::Relaxed)
+    }
+
+    /// True if the page is on disk or being loaded.
+    pub(crate) fn is_on_disk(&self, page: PageId) -> bool {
+        matches!(self.state(page), PlainState::OnDisk | PlainState::Loading)
+    }
+
+    /// The tree of a page that is on disk.
+    pub(super) fn tree_on_disk(&self, page: PageId) -> Option<TreeId> {
+        let on_disk = self.on_disk.as_ref()?;
+        self.is_on_disk(page).then(|| on_disk.map.get(page).tree)
+    }
+
+    /// The kind of a page's state, without its frame.
+    fn state(&self, page: PageId) -> PlainState {
+        match self.translation.state(page, &super::pin()) {
+            PageState::Absent | PageState::Resident(_) => PlainState::Elsewhere,
+            PageState::OnDisk => PlainState::OnDisk,
+            PageState::Loading => PlainState::Loading,
+        }
+    }
+
+    /// Reads a page whose load this thread has begun.
+    fn read_in(&self, page: PageId) -> Result<()> {
+        let on_disk = self.on_disk.as_ref().expect("a page is on disk only in a stored database");
+        let load = EndOnDrop { buffer: self, page };
+        step(Step::Read);
+        let image = on_disk.source.read(page, on_disk.map.get(page));
+        std::mem::forget(load);
+        match image {
+            Ok(image) => {
+                self.place(page, image, on_disk.ghosts_until);
+                Ok(())
+            }
+            // The image of a page that was freed meanwhile may be anything.
+            Err(error) => match self.end_failed(page) {
+                LoadEnd::Kept => Err(error),
+                LoadEnd::Abandoned => Ok(()),
+            },
+        }
+    }
+
+    /// Ends a load with the page's image.
+    fn place(&self, page: PageId, image: Box<[u8]>, ghosts_until: Csn) {
+        let image_bytes = image.len() as u64;
+        let mut content = Content::from_image(image);
+        assert!(content.page() == page, "{page} carries the number of {}", content.page());
+        let counter = self.eviction.take_counter(page);
+        let mut stripped = None;
+        if let Content::Leaf(leaf) = &mut content {
+            let is_stripped = !planted(PlantedBug::KeepGhosts) && leaf.strip_ghosts(ghosts_until);
+            if is_stripped && leaf.is_poor() {
+                stripped = Some((leaf.tree(), leaf.lower_fence().to_vec()));
+            }
+            if let Some(counter) = counter {
+                leaf.restore_counter(counter);
+            }
+        }
+        self.evict_for(self.frame_bytes().max(image_bytes));
+        let frame = Frame::new(self.moved_to_block(content), CLEAN);
+        let guard = super::pin();
+        let end = self.translation.end_load(page, frame, self.frame_block_may_come(), &guard);
+        self.ended(page, end);
+        self.loads.loaded.fetch_add(1, Ordering::Relaxed);
+        if end == LoadEnd::Kept
+            && let Some(leaf) = stripped
+        {
+            self.loads.stripped.lock().push(leaf);
+        }
+        self.take_promise(page);
+    }
+
+    /// A page that counted towards the cap while it was on disk does so no longer.
+    pub(super) fn take_promise(&self, page: PageId) {
+        if let Some(on_disk) = self.on_disk.as_ref().filter(|_| !self.evicts) {
+            let bytes = self.loaded_bytes(on_disk.map.get(page));
+            self.promised_bytes.fetch_sub(bytes, Ordering::Relaxed);
+        }
+    }
+
+    /// The memory that a page takes once it is loaded, at most.
+    fn loaded_bytes(&self, entry: Entry) -> u64 {
+        let more = u64::from(entry.bytes).saturating_sub(self.page_bytes() as u64);
+        self.frame_bytes() + more
+    }
+
+    fn end_failed(&self, page: PageId) -> LoadEnd {
+        let end = self.translation.cancel_load(page);
+        if end == LoadEnd::Abandoned {
+            self.take_promise(page);
+        }
+        self.ended(page, end);
+        end
+    }
+
+    /// Wakes the threads that wait for the load. The number of an abandoned page is free now.
+    fn ended(&self, page: PageId, end: LoadEnd) {
+        if end == LoadEnd::Abandoned {
+            self.page_allocator.lock().free(page);
+        }
+        drop(self.loads.ends.lock());
+        self.loads.ended.notify_all();
+    }
+}
+
+/// A page's state without its frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum PlainState {
+    /// Absent or resident.
+    Elsewhere,
+    OnDisk,
+    Loading,
+}
+
+/// Ends a load that a panic cuts off.
+struct EndOnDrop<'b> {
+    buffer: &'b Buffer,
+    page: PageId,
+}
+
+impl Drop for EndOnDrop<'_> {
+    fn drop(&mut self) {
+        // Some pages of a run may be placed already.
+        if self.buffer.state(self.page) == PlainState::Loading {
+            self.buffer.end_failed(self.page);
+        }
+    }
+}
+
+/// Gaps between two images up to this size are read rather than skipped, since another read costs more.
+const GAP_BYTES_MAX: u64 = 64 << 10;
+
+/// The most bytes in one read.
+const READ_BYTES_MAX: u64 = 1 << 20;
+
+/// How many of these pages, in the order of their images, one read takes, without a wide gap.
+pub(crate) fn near(pages: &[(PageId, Entry)]) -> usize {
+    let from = pages[0].1.offset;
+    let fits = pages.windows(2).take_while(|pair| {
+        let (one, next) = (pair[0].1, pair[1].1);
+        next.offset.saturating_sub(one.end()) <= GAP_BYTES_MAX
+            && next.end() - from <= READ_BYTES_MAX
+    });
+    fits.count() + 1
+}
