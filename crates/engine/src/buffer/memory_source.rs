@@ -24,7 +24,9 @@ impl PageSource for MemorySource {
     }
 
     fn read_run(&self, pages: &[(PageId, Entry)], each: &mut dyn FnMut(PageId, Result<Box<[u8]>>)) {
-        pages.iter().for_each(|&(page, entry)| each(page, self.read(page, entry)));
+        for &(page, entry) in pages {
+            each(page, self.read(page, entry));
+        }
     }
 }
 

@@ -141,7 +141,7 @@ impl Buffer {
         }
         pages.sort_unstable_by_key(|(_, entry)| entry.offset);
         let mut loads: Vec<EndOnDrop<'_>> =
-            pages.iter().map(|&(page, _)| EndOnDrop { buffer: self, page }).collect();
+            pages.iter().map(|&(page, _)| EndOnDrop { buffer: self, page: Some(page) }).collect();
         let mut rest = &pages[..];
         while !rest.is_empty() {
             let (run, later) = rest.split_at(near(rest));
@@ -152,7 +152,7 @@ impl Buffer {
                     self.end_failed(page);
                 }
             });
-            loads.drain(..run.len()).for_each(std::mem::forget);
+            loads.drain(..run.len()).for_each(EndOnDrop::disarm);
         }
         (next < end).then_some(next)
     }
@@ -191,10 +191,10 @@ impl Buffer {
     /// Reads a page whose load this thread has begun.
     fn read_in(&self, page: PageId) -> Result<()> {
         let on_disk = self.on_disk.as_ref().expect("a page is on disk only in a stored database");
-        let load = EndOnDrop { buffer: self, page };
+        let load = EndOnDrop { buffer: self, page: Some(page) };
         step(Step::Read);
         let image = on_disk.source.read(page, on_disk.map.get(page));
-        std::mem::forget(load);
+        load.disarm();
         match image {
             Ok(image) => {
                 self.place(page, image, on_disk.ghosts_until);
@@ -283,14 +283,23 @@ enum PlainState {
 /// Ends a load that a panic cuts off.
 struct EndOnDrop<'b> {
     buffer: &'b Buffer,
-    page: PageId,
+    /// None if the load has ended.
+    page: Option<PageId>,
+}
+
+impl EndOnDrop<'_> {
+    fn disarm(mut self) {
+        self.page = None;
+    }
 }
 
 impl Drop for EndOnDrop<'_> {
     fn drop(&mut self) {
         // Some pages of a run may be placed already.
-        if self.buffer.state(self.page) == PlainState::Loading {
-            self.buffer.end_failed(self.page);
+        if let Some(page) = self.page
+            && self.buffer.state(page) == PlainState::Loading
+        {
+            self.buffer.end_failed(page);
         }
     }
 }

@@ -165,14 +165,12 @@ impl Translation {
         let loading = Shared::null().with_tag(LOADING);
         entry.prefetch_hint.store(prefetch_hint.0, Ordering::Relaxed);
         let (success, failure) = (Ordering::AcqRel, Ordering::Acquire);
-        match entry.frame.compare_exchange(loading, frame, success, failure, guard) {
-            Ok(_) => LoadEnd::Kept,
-            Err(_) => {
-                // Nobody has seen this frame.
-                self.retire(frame, guard);
-                self.end_abandoned(page)
-            }
+        if entry.frame.compare_exchange(loading, frame, success, failure, guard).is_ok() {
+            return LoadEnd::Kept;
         }
+        // No reader has seen this frame.
+        self.retire(frame, guard);
+        self.end_abandoned(page)
     }
 
     /// Ends a failed load: the page is on disk again, unless it was abandoned.

@@ -110,8 +110,8 @@ impl<D: Disk> Database<D> {
     fn started(engine: Arc<Engine<D>>) -> Result<Database<D>> {
         let maintenance_thread = Some(MaintenanceThread::start(&engine)?);
         let loads_all = engine.options.buffer_mode == BufferMode::Resident;
-        let _page_loader = loads_all.then(|| PageLoader::start(&engine)).transpose()?;
-        Ok(Database { maintenance_thread, _page_loader, engine })
+        let page_loader = loads_all.then(|| PageLoader::start(&engine)).transpose()?;
+        Ok(Database { maintenance_thread, _page_loader: page_loader, engine })
     }
 
     /// Makes an empty table with its indexes.

@@ -82,7 +82,9 @@ impl TreeDrop {
         if let Some(page) = self.pages.pop() {
             match below(buffer, page) {
                 Some((children, pointers)) => {
-                    pointers.into_iter().for_each(|pointer| extents::free(buffer, pointer));
+                    for pointer in pointers {
+                        extents::free(buffer, pointer);
+                    }
                     self.pages.extend(children);
                 }
                 None => self.has_skipped = true,

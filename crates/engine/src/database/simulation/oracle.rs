@@ -145,7 +145,7 @@ impl Oracle {
                 Failure::Broken(what) => {
                     Failure::Broken(format!("after commit {published} of {}: {what}", self.last))
                 }
-                refused => refused,
+                refused @ Failure::Refused(_) => refused,
             })?;
         }
         let mut freed = engine.redone.unnamed_trees.iter();
