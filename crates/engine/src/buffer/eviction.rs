@@ -25,16 +25,21 @@
 //! 4. Evidence exists while its leaf is on disk, and no longer: it is written before the page leaves the
 //!    table, taken back before the page returns, and cleared when the page is freed. The number may then
 //!    belong to another page.
-//! 5. Eviction waits for nothing and may be called with latches held. While a thread holds it off
-//!    ([`EvictionHold`]) loads may pass the cap: a commit or a read that needs several pages at once would
-//!    otherwise evict one to load the other, for ever.
+//! 5. Eviction waits for nothing and may be called with latches held.
+//! 6. A commit or a read that needs several pages at once would otherwise evict one to load the other, for
+//!    ever. It loads them by an [`EvictionHold`]: for as long as that lives, the cap is higher by what was
+//!    loaded so.
+//! 7. If a whole turn of the hand finds no victim, the next calls do not look for one, in proportion to what
+//!    the turn has cost, or until a checkpoint has made pages clean.
 
 use super::frame::{Body, Frame};
 use super::leaf::Leaf;
+use super::miss::Miss;
 use super::page_snapshot::PageSnapshots;
 use super::page_table::PageTable;
 use super::pages::Buffer;
 use super::translation::PageState;
+use crate::error::Result;
 use crate::ids::{Csn, PageId};
 use crate::planted_bug::{PlantedBug, planted};
 use crate::sync::rank::EVICTION;
@@ -48,13 +53,18 @@ const BATCH_PAGES: u64 = 16;
 /// Part of the cap that a batch may free at most: small caches hold few pages.
 const BATCH_PART: u64 = 16;
 
+/// Entries of the table of pages that a call may search in vain, on average.
+const ENTRIES_A_CALL: u64 = 32;
+
 /// The state of eviction.
 pub(super) struct Eviction {
     /// The page number that the clock's hand has reached.
     hand: Mutex<u64, EVICTION>,
     evidence: PageTable<AtomicEvidence>,
-    /// Threads that hold eviction off.
-    holds: AtomicU64,
+    /// Bytes of pages that were loaded by holds.
+    held_bytes: AtomicU64,
+    /// Calls that will not look for victims, since there are hardly any.
+    skips: AtomicU64,
     evicted: AtomicU64,
     /// Recovery changes pages that no checkpoint makes clean: it may pass the cap.
     passes_cap: AtomicBool,
@@ -81,7 +91,8 @@ impl Eviction {
         Eviction {
             hand: Mutex::new(0),
             evidence: PageTable::new(),
-            holds: AtomicU64::new(0),
+            held_bytes: AtomicU64::new(0),
+            skips: AtomicU64::new(0),
             evicted: AtomicU64::new(0),
             passes_cap: AtomicBool::new(false),
         }
@@ -112,13 +123,28 @@ impl Eviction {
     }
 }
 
-/// Holds eviction off until it is dropped.
-#[must_use = "dropping it lets pages be evicted again"]
-pub(crate) struct EvictionHold<'b>(&'b Buffer);
+/// Loads several pages that are needed at once: until it is dropped, they do not force each other out.
+#[must_use = "dropping it lets the pages be evicted again"]
+pub(crate) struct EvictionHold<'b> {
+    buffer: &'b Buffer,
+    bytes: u64,
+}
+
+impl EvictionHold<'_> {
+    /// As [`Buffer::load`].
+    pub(crate) fn load(&mut self, miss: Miss) -> Result<()> {
+        let bytes = self.buffer.loaded_bytes_of(miss.0);
+        self.bytes += bytes;
+        self.buffer.eviction.held_bytes.fetch_add(bytes, Ordering::Relaxed);
+        self.buffer.load(miss)
+    }
+}
 
 impl Drop for EvictionHold<'_> {
     fn drop(&mut self) {
-        self.0.eviction.holds.fetch_sub(1, Ordering::Relaxed);
+        if self.bytes > 0 {
+            self.buffer.eviction.held_bytes.fetch_sub(self.bytes, Ordering::Relaxed);
+        }
     }
 }
 
@@ -129,10 +155,9 @@ impl Buffer {
         self.evicts
     }
 
-    /// Holds eviction off, for a caller that needs several pages at once.
+    /// For a caller that needs several pages at once.
     pub(crate) fn hold_eviction(&self) -> EvictionHold<'_> {
-        self.eviction.holds.fetch_add(1, Ordering::Relaxed);
-        EvictionHold(self)
+        EvictionHold { buffer: self, bytes: 0 }
     }
 
     /// Lets changed pages pass the cap, or ends that: recovery cannot make them clean.
@@ -183,14 +208,28 @@ impl Buffer {
 
     /// Evicts pages until `bytes` more bytes fit below the cap, if there are enough that may leave.
     pub(crate) fn evict_for(&self, bytes: u64) {
-        if !self.evicts || self.eviction.holds.load(Ordering::Relaxed) > 0 {
+        if !self.evicts {
             return;
         }
-        let over = (self.capped_bytes() + bytes).saturating_sub(self.resident_bytes_max);
-        if over > 0 {
+        let held = self.eviction.held_bytes.load(Ordering::Relaxed);
+        let over = (self.capped_bytes() + bytes)
+            .saturating_sub(self.resident_bytes_max.saturating_add(held));
+        if over > 0 && !self.skip_eviction() {
             let batch = BATCH_PAGES * self.frame_bytes();
             self.evict(over + batch.min(self.resident_bytes_max / BATCH_PART));
         }
+    }
+
+    /// True if the last search found so little that this one would, too.
+    fn skip_eviction(&self) -> bool {
+        let skips = &self.eviction.skips;
+        let one_less = |left: u64| left.checked_sub(1);
+        skips.fetch_update(Ordering::Relaxed, Ordering::Relaxed, one_less).is_ok()
+    }
+
+    /// Pages have become clean: eviction looks for victims again.
+    pub(super) fn resume_eviction(&self) {
+        self.eviction.skips.store(0, Ordering::Relaxed);
     }
 
     /// Evicts pages of about that many bytes, in one or two turns of the hand.
@@ -211,6 +250,9 @@ impl Buffer {
             if let PageState::Resident(frame) = self.translation.state(page, &guard) {
                 freed += self.evict_page(page, frame, &guard).unwrap_or(0);
             }
+        }
+        if freed == 0 {
+            self.eviction.skips.store(end / ENTRIES_A_CALL, Ordering::Relaxed);
         }
         guard.flush();
     }

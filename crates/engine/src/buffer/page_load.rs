@@ -246,6 +246,12 @@ impl Buffer {
         }
     }
 
+    /// The memory that a page on disk takes once it is loaded, at most.
+    pub(super) fn loaded_bytes_of(&self, page: PageId) -> u64 {
+        let entry = self.on_disk.as_ref().map(|on_disk| on_disk.map.get(page));
+        self.loaded_bytes(entry.unwrap_or_default())
+    }
+
     /// The memory that a page takes once it is loaded, at most.
     fn loaded_bytes(&self, entry: Entry) -> u64 {
         let more = u64::from(entry.bytes).saturating_sub(self.page_bytes() as u64);

@@ -410,6 +410,7 @@ impl Buffer {
             running == epoch,
             "the snapshot of epoch {running} is running, not that of {epoch}"
         );
+        self.resume_eviction();
         snapshots.room.notify_all();
     }
 

@@ -181,9 +181,9 @@ impl Parts {
         orphans: &[[u8; EXTENT_POINTER_BYTES]],
     ) -> Result<()> {
         // Chains are followed from page to page.
-        let _hold = self.buffer.hold_eviction();
+        let mut hold = self.buffer.hold_eviction();
         for (page, _tree) in self.buffer.labelled(|_tree| true) {
-            self.buffer.load(Miss(page))?;
+            hold.load(Miss(page))?;
         }
         let broken = |page| file.refuse(page, "the chain of a long value breaks at this page");
         let upgrade = Upgrade::new(&self.buffer, &broken);

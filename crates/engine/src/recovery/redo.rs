@@ -215,10 +215,10 @@ fn delete(buffer: &Buffer, tree: &Tree, key: &[u8]) -> Result<()> {
     if is_poor {
         let merge = |trigger| without_misses(|| tree.merge_leaf(buffer, key, trigger));
         // Several leaves are needed at once.
-        let _hold = buffer.hold_eviction();
+        let mut hold = buffer.hold_eviction();
         let mut outcome = merge(MergeTrigger::First);
         while let MergeOutcome::Miss(page) = outcome {
-            buffer.load(Miss(page))?;
+            hold.load(Miss(page))?;
             outcome = merge(MergeTrigger::Again);
         }
         debug_assert_eq!(outcome, MergeOutcome::Done, "no other thread uses the tree");

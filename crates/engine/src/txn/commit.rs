@@ -35,9 +35,6 @@ use syncline_vfs::Disk;
 /// meanwhile.
 const ROUNDS_MAX: u32 = 10_000;
 
-/// Pages that a commit misses before it holds eviction off.
-const MISSES_BEFORE_HOLD: u32 = 2;
-
 /// The assumed length of patched rows is that of the longest in the session's previous transaction, within
 /// these limits in bytes. A longer row costs another round; a larger guess would cost log room for all of
 /// them.
@@ -93,7 +90,7 @@ fn commit_rounds<D: Disk>(core: &Core<D>, txn: &mut Transaction) -> Result<Ticke
     }
     plan(core, txn)?;
     prefetch_rows(core, txn)?;
-    let (mut misses, mut hold) = (0, None);
+    let mut hold = core.buffer.hold_eviction();
     for _ in 0..ROUNDS_MAX {
         let permit = prepare(core, txn)?; // a: may wait, may fail
         let Some(section) = enter(core, txn) else {
@@ -118,12 +115,10 @@ fn commit_rounds<D: Disk>(core: &Core<D>, txn: &mut Transaction) -> Result<Ticke
             unlock_rows(core, txn);
             leave(section);
             drop(permit);
-            if let LockFailure::Needs(Need::Page(_)) = stopped {
-                misses += 1;
-                if misses == MISSES_BEFORE_HOLD {
-                    // All leaves of the commit are needed at once.
-                    hold = Some(core.buffer.hold_eviction());
-                }
+            if let LockFailure::Needs(Need::Page(page)) = stopped {
+                // All leaves of the commit are needed at once.
+                hold.load(Miss(page))?;
+                continue;
             }
             resolve(core, txn, stopped)?;
             continue;

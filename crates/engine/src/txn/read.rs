@@ -175,8 +175,7 @@ pub(super) fn read_extents(
             Ok(found) => return Ok(found),
             Err(miss) => {
                 // All its extents are needed at once.
-                hold.get_or_insert_with(|| buffer.hold_eviction());
-                buffer.load(miss)?;
+                hold.get_or_insert_with(|| buffer.hold_eviction()).load(miss)?;
             }
         }
     }

@@ -76,8 +76,7 @@ pub(super) fn validate<D: Disk>(core: &Core<D>, txn: &Transaction, check: Check)
             // If the tree was dropped, the next attempt says so.
             Stopped::Miss(page) => {
                 // A range may need several pages at once.
-                hold.get_or_insert_with(|| core.buffer.hold_eviction());
-                core.buffer.load(Miss(page))?;
+                hold.get_or_insert_with(|| core.buffer.hold_eviction()).load(Miss(page))?;
             }
         }
     }

@@ -57,8 +57,7 @@ impl Tree {
                 Ok(Ok(next)) => break next,
                 Ok(Err(miss)) | Err(miss) => {
                     // The leaf is needed together with all its long values.
-                    hold.get_or_insert_with(|| buffer.hold_eviction());
-                    buffer.load(miss)?;
+                    hold.get_or_insert_with(|| buffer.hold_eviction()).load(miss)?;
                 }
             }
         };
