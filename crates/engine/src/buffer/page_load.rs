@@ -163,6 +163,14 @@ impl Buffer {
         std::mem::take(&mut *self.loads.stripped.lock())
     }
 
+    /// True if opening has found pages in the data file.
+    pub(crate) fn has_pages_on_disk(&self) -> bool {
+        self.on_disk.as_ref().is_some_and(|on_disk| {
+            let end = self.page_allocator.lock().next();
+            on_disk.map.pages(end).next().is_some()
+        })
+    }
+
     /// Pages loaded so far.
     pub(crate) fn loaded(&self) -> u64 {
         self.loads.loaded.load(Ordering::Relaxed)

@@ -109,7 +109,8 @@ impl<D: Disk> Database<D> {
 
     fn started(engine: Arc<Engine<D>>) -> Result<Database<D>> {
         let maintenance_thread = Some(MaintenanceThread::start(&engine)?);
-        let loads_all = engine.options.buffer_mode == BufferMode::Resident;
+        let is_resident = engine.options.buffer_mode == BufferMode::Resident;
+        let loads_all = is_resident && engine.core.buffer.has_pages_on_disk();
         let page_loader = loads_all.then(|| PageLoader::start(&engine)).transpose()?;
         Ok(Database { maintenance_thread, _page_loader: page_loader, engine })
     }

@@ -71,7 +71,8 @@ pub(crate) fn create<D: Disk>(
     } else {
         Guard::Database
     };
-    let parts = Parts::new(&options);
+    let mut parts = Parts::new(&options);
+    parts.find_pages(&file, options.resident_bytes_max)?;
     let threads = log_threads(threads, &parts.buffer);
     let log_options = options.log.clone();
     let log = Log::create_guarded(disk, &log_directory, database, log_options, (guard, threads))?;
@@ -162,7 +163,7 @@ impl Parts {
         }
     }
 
-    /// Takes note of every page of the data file, without reading any.
+    /// Takes note of every page of the data file, without reading any, and of the file as their source.
     fn find_pages<D: Disk>(&mut self, file: &DataFile<D>, bytes_max: u64) -> Result<()> {
         let (root, reader) = (file.root(), Box::new(file.reader()));
         self.buffer.set_on_disk(file.page_map(), reader, root.next_page, root.csn);

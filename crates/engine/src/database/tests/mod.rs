@@ -8,6 +8,7 @@
 //! | `definition_faults.rs` | a definition on a disk that fails or is full at any I/O |
 //! | `handles.rs` | handles of two databases |
 //! | `full_disk.rs`, `limits.rs` | work on a full disk; the limit on the log's length |
+//! | `larger_than_memory.rs` | a database that is larger than its cache |
 //! | `log_cap.rs` | the cap on the log's files |
 //! | `long_values.rs` | values of full-sized extents |
 //! | `maintenance_thread.rs` | memory that is prepared for a growing store |
@@ -23,6 +24,7 @@ mod end_to_end;
 mod full_disk;
 mod ghosts;
 mod handles;
+mod larger_than_memory;
 mod limits;
 mod log_cap;
 mod long_values;

@@ -4,8 +4,8 @@
 use crate::support::returns;
 use std::ops::Bound;
 use syncline_engine::{
-    Csn, Database, Decimal, Error, FrameNumber, KeyRange, Kind, Options, Schema, SegmentNumber,
-    Value,
+    BufferMode, Csn, Database, Decimal, Error, FrameNumber, KeyRange, Kind, Options, Schema,
+    SegmentNumber, Value,
 };
 
 /// A function, and what it makes of odd arguments: false if that is wrong.
@@ -87,6 +87,11 @@ pub(super) const CALLS: &[OddCall] = &[
         scanned(KeyRange::prefix(&[])) == 3 && scanned(nothing) == 0
     }),
     ("Options::check", || odd_options().iter().all(works_or_is_refused)),
+    ("Options::with_cache", || {
+        let cached = |bytes| Options::with_cache(BufferMode::Disk, bytes);
+        cached(0).check().is_err() && works_or_is_refused(&cached(u64::MAX))
+    }),
+    ("BufferMode::name", || BufferMode::default().name() == "resident"),
     ("Csn::next", || Csn(u64::MAX).next() == Csn(u64::MAX)),
     ("FrameNumber::next", || FrameNumber(u64::MAX).next() == FrameNumber(u64::MAX)),
     ("SegmentNumber::next", || SegmentNumber(u64::MAX).next() == SegmentNumber(u64::MAX)),

@@ -1,0 +1,72 @@
+//! A database that is larger than its cache.
+
+use crate::options::{BufferMode, Options};
+use crate::{Begin, Database, Direction, KeyRange, Kind, Schema, Value};
+use std::ops::ControlFlow;
+use std::path::Path;
+use syncline_vfs::SimulatedDisk;
+use syncline_vfs::simulated::Metadata;
+
+const ROWS: i64 = 3_000;
+
+fn options(buffer_mode: BufferMode) -> Options {
+    let cached = Options {
+        buffer_mode,
+        // The tables of pages take 48 KiB of it.
+        resident_bytes_max: 128 << 10,
+        ..Options::tiny()
+    };
+    match buffer_mode {
+        BufferMode::Resident => Options::tiny(),
+        BufferMode::Mapped | BufferMode::Disk => cached,
+    }
+}
+
+fn sum(database: &Database<SimulatedDisk>) -> (i64, i64) {
+    let table = database.table("rows").unwrap();
+    let mut session = database.session().unwrap();
+    session.begin(Begin::ReadOnlyDurable).unwrap();
+    let (mut count, mut sum) = (0, 0);
+    let all = KeyRange::ALL;
+    let scanned = session.scan(&table, all, Direction::Ascending, usize::MAX, |row| {
+        let Ok(Value::Int(number)) = row.value(1) else {
+            panic!("the column holds integers");
+        };
+        count += 1;
+        sum += number;
+        Ok(ControlFlow::Continue(()))
+    });
+    scanned.unwrap();
+    session.abort();
+    (count, sum)
+}
+
+#[test]
+fn a_new_database_outgrows_its_cache_and_opens_in_every_mode() {
+    let disk = SimulatedDisk::new(1, Metadata::Strict);
+    let directory = Path::new("database");
+    let database = Database::create_on(&disk, directory, options(BufferMode::Disk)).unwrap();
+    let schema = Schema::table("rows")
+        .column("id", Kind::Int)
+        .column("number", Kind::Int)
+        .column("text", Kind::Text)
+        .key(["id"]);
+    let table = database.create_table(schema.build().unwrap()).unwrap();
+    let text = "x".repeat(80);
+    for id in 0..ROWS {
+        let row = [Value::Int(id), Value::Int(7 * id), Value::from(text.as_str())];
+        database.run(|tx| tx.insert(&table, &row)).unwrap();
+    }
+    let expected = (ROWS, 7 * ROWS * (ROWS - 1) / 2);
+    assert_eq!(sum(&database), expected);
+    let stats = database.stats();
+    assert!(stats.evicted_pages > 500 && stats.loaded_pages > 300, "{stats:?}");
+    assert!(stats.resident_bytes < 256 << 10, "{stats:?}");
+    database.close().unwrap();
+    for mode in [BufferMode::Mapped, BufferMode::Resident, BufferMode::Disk] {
+        let database = Database::open_on(&disk, directory, options(mode)).unwrap();
+        assert_eq!(sum(&database), expected, "{mode:?}");
+        assert_eq!(database.verify().unwrap(), Vec::<String>::new(), "{mode:?}");
+        database.close().unwrap();
+    }
+}
