@@ -90,8 +90,12 @@ impl<'d> Redo<'d> {
                     self.redone.rows += 1;
                 }
                 Operation::CreateTree(id) => {
-                    let tree = Tree::create(id, self.buffer)?;
-                    self.tree_directory.add(Arc::new(tree));
+                    // A definition that needed memory or space in the log may have begun a checkpoint between
+                    // making the tree and its commit: then the tree is there, and empty.
+                    if self.tree_directory.tree(id).is_none() {
+                        let tree = Tree::create(id, self.buffer)?;
+                        self.tree_directory.add(Arc::new(tree));
+                    }
                 }
                 Operation::DropTree(id) => {
                     self.tree = None;
