@@ -89,7 +89,8 @@ impl Buffer {
             page_bytes: options.page_bytes,
             value_extent_bytes: options.value_extent_bytes,
             resident_bytes_max: options.resident_bytes_max,
-            blocks_from_bytes: options.blocks_from_bytes,
+            // Evicted leaves would leave free cells behind, whose memory only other leaves could use.
+            blocks_from_bytes: if options.evicts { u64::MAX } else { options.blocks_from_bytes },
         }
     }
 
