@@ -165,9 +165,16 @@ impl Buffer {
         self.eviction.passes_cap.store(passes_cap, Ordering::Relaxed);
     }
 
-    /// True if more memory than the cap may be taken now.
-    pub(super) fn may_pass_cap(&self) -> bool {
-        self.evicts && self.eviction.passes_cap.load(Ordering::Relaxed)
+    /// The most memory for pages now, in bytes: eviction aims at it, and new pages are refused beyond it.
+    pub(super) fn cap_bytes(&self) -> u64 {
+        let (eviction, max) = (&self.eviction, self.resident_bytes_max);
+        if !self.evicts {
+            return max;
+        }
+        if eviction.passes_cap.load(Ordering::Relaxed) {
+            return u64::MAX;
+        }
+        max.saturating_add(eviction.held_bytes.load(Ordering::Relaxed))
     }
 
     /// Pages evicted so far.
@@ -188,15 +195,20 @@ impl Buffer {
         (counter != 0).then_some(Evidence { counter, newest })
     }
 
+    /// True if pages have changed since the last snapshot, or a snapshot is being captured.
+    pub(crate) fn has_changed(&self) -> bool {
+        self.snapshots.changed_bytes() > 0
+    }
+
     /// True if changed pages, which cannot be evicted, fill more than half of the cache.
     #[inline]
     pub(crate) fn has_many_changed(&self) -> bool {
-        self.evicts && self.snapshots.changed() * self.frame_bytes() > self.resident_bytes_max / 2
+        self.evicts && self.snapshots.changed_bytes() > self.resident_bytes_max / 2
     }
 
     /// True if a checkpoint should begin, before changed pages fill so much of the cache that writers wait.
     pub(crate) fn wants_checkpoint(&self) -> bool {
-        self.evicts && self.snapshots.changed() * self.frame_bytes() > self.resident_bytes_max / 4
+        self.evicts && self.snapshots.changed_bytes() > self.resident_bytes_max / 4
     }
 
     /// True if there is evidence of a page, in use or not.
@@ -212,7 +224,8 @@ impl Buffer {
             return;
         }
         let held = self.eviction.held_bytes.load(Ordering::Relaxed);
-        let over = (self.capped_bytes() + bytes)
+        let promised = self.promised_bytes.load(Ordering::Relaxed);
+        let over = (self.capped_bytes() + promised + bytes)
             .saturating_sub(self.resident_bytes_max.saturating_add(held));
         if over > 0 && !self.skip_eviction() {
             let batch = BATCH_PAGES * self.frame_bytes();

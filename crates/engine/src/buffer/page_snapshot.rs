@@ -87,7 +87,7 @@ pub(super) struct ListedChanges {
 
 impl ListedChanges {
     #[inline]
-    pub(super) fn push(&mut self, change: PageChange) {
+    fn push(&mut self, change: PageChange) {
         let long_bytes = u64::from(change.long_image_bytes());
         self.long += u64::from(long_bytes > 0);
         self.long_bytes += long_bytes;
@@ -157,8 +157,10 @@ pub(super) struct PageSnapshots {
     left: AtomicU64,
     /// The epoch of the last snapshot whose checkpoint came into force.
     finished: AtomicU64,
-    /// The length of `listed` after a page was last listed.
-    listed_count: AtomicU64,
+    /// The bytes of the pages in `listed`.
+    listed_bytes: AtomicU64,
+    /// The bytes of the pages of the running snapshot; zero if none.
+    running_bytes: AtomicU64,
     page_bytes: u64,
     pre_image_bytes_max: u64,
 }
@@ -175,7 +177,8 @@ impl PageSnapshots {
             running: AtomicU64::new(0),
             left: AtomicU64::new(0),
             finished: AtomicU64::new(0),
-            listed_count: AtomicU64::new(0),
+            listed_bytes: AtomicU64::new(0),
+            running_bytes: AtomicU64::new(0),
             page_bytes: page_bytes.into(),
             pre_image_bytes_max,
         }
@@ -211,10 +214,23 @@ impl PageSnapshots {
         modified_in == CLEAN || is_captured && modified_in & !CAPTURED <= finished
     }
 
-    /// About how many pages have changed and are not captured yet.
+    /// Lists a change.
     #[inline]
-    pub(super) fn changed(&self) -> u64 {
-        self.listed_count.load(Ordering::Relaxed) + self.left.load(Ordering::Relaxed)
+    pub(super) fn list(&self, listed: &mut ListedChanges, change: PageChange) {
+        listed.push(change);
+        let bytes = match (change.is_freed(), change.long_image_bytes()) {
+            (true, _) => 0,
+            (false, 0) => self.page_bytes,
+            (false, long_bytes) => u64::from(long_bytes),
+        };
+        self.listed_bytes.fetch_add(bytes, Ordering::Relaxed);
+    }
+
+    /// About the bytes of the pages that no checkpoint in force holds as they are: those that have changed
+    /// since the last snapshot, and those of the running one.
+    #[inline]
+    pub(super) fn changed_bytes(&self) -> u64 {
+        self.listed_bytes.load(Ordering::Relaxed) + self.running_bytes.load(Ordering::Relaxed)
     }
 
     /// A page leaves its frame: gives its image to the pool if the running snapshot still needs it.
@@ -262,8 +278,7 @@ impl PageSnapshots {
         }
         let mut listed = self.listed.lock();
         frame.modified_in.store(self.epoch(), Ordering::Release);
-        listed.push(PageChange::changed(page));
-        self.listed_count.store(listed.len() as u64, Ordering::Relaxed);
+        self.list(&mut listed, PageChange::changed(page));
         Ok(())
     }
 }
@@ -297,8 +312,8 @@ impl Buffer {
         let before = snapshots.running.swap(epoch, Ordering::AcqRel);
         assert!(before == 0, "the snapshot of epoch {before} is not finished");
         snapshots.epoch.store(epoch + 1, Ordering::Release);
-        snapshots.listed_count.store(0, Ordering::Relaxed);
-        snapshots.left.store(listed.len() as u64, Ordering::Relaxed);
+        let bytes = snapshots.listed_bytes.swap(0, Ordering::Relaxed);
+        snapshots.running_bytes.store(bytes, Ordering::Relaxed);
         StartedSnapshot {
             epoch,
             listed: std::mem::take(&mut *listed).changes,
@@ -410,6 +425,7 @@ impl Buffer {
             running == epoch,
             "the snapshot of epoch {running} is running, not that of {epoch}"
         );
+        snapshots.running_bytes.store(0, Ordering::Relaxed);
         self.resume_eviction();
         snapshots.room.notify_all();
     }
@@ -449,7 +465,11 @@ impl Buffer {
         let freed = freed.iter().map(|page| PageChange::freed(*page));
         let mut listed = snapshots.listed.lock();
         let since = std::mem::take(&mut *listed).changes;
-        dirty.chain(freed).chain(since).for_each(|change| listed.push(change));
+        snapshots.listed_bytes.store(0, Ordering::Relaxed);
+        for change in dirty.chain(freed).chain(since) {
+            snapshots.list(&mut listed, change);
+        }
+        snapshots.running_bytes.store(0, Ordering::Relaxed);
         drop(listed);
         // No thread adds an image any more: no page awaits capture.
         let gone = snapshots.images.lock().take_all();

@@ -164,7 +164,7 @@ impl Buffer {
         self.evict_for(frame_bytes);
         let promised = self.promised_bytes.fetch_add(frame_bytes, Ordering::Relaxed) + frame_bytes;
         let bytes = (self.capped_bytes() + promised).saturating_sub(counted_bytes);
-        if bytes <= self.resident_bytes_max || self.may_pass_cap() {
+        if bytes <= self.cap_bytes() {
             return Ok(());
         }
         self.promised_bytes.fetch_sub(frame_bytes, Ordering::Relaxed);
@@ -183,7 +183,7 @@ impl Buffer {
         let cells = self.blocks.free_cells().min(need.leaves());
         let counted = cells * u64::from(self.page_bytes);
         let bytes = (self.capped_bytes() + promised + needed).saturating_sub(counted);
-        bytes <= self.resident_bytes_max
+        bytes <= self.cap_bytes()
     }
 
     /// Frees pages that have left the table, until the needed memory is free below the cap, or none waits for
@@ -226,7 +226,7 @@ impl Buffer {
         let page = content.page();
         self.put_new(content, self.snapshots.epoch());
         self.promised_bytes.fetch_sub(self.account.frame_bytes(), Ordering::Relaxed);
-        listed.push(PageChange::changed(page));
+        self.snapshots.list(&mut listed, PageChange::changed(page));
     }
 
     /// Adds a new extent under its allocated number. No checkpoint sees it until it is attached.
@@ -244,7 +244,8 @@ impl Buffer {
         let before = frame.modified_in.swap(self.snapshots.epoch(), Ordering::AcqRel);
         assert!(before == DETACHED, "{page} was not detached");
         let image_bytes = frame.value_bytes().filter(|bytes| *bytes > self.page_bytes());
-        listed.push(PageChange::changed(page).with_long_image(image_bytes.unwrap_or(0)));
+        self.snapshots
+            .list(&mut listed, PageChange::changed(page).with_long_image(image_bytes.unwrap_or(0)));
     }
 
     /// Adds a page from its image; it is clean.
@@ -323,7 +324,7 @@ impl Buffer {
         let removed = self.translation.remove(page, guard);
         assert!(removed != Removed::Absent, "{page} is freed twice");
         if !is_detached {
-            listed.push(PageChange::freed(page));
+            self.snapshots.list(&mut listed, PageChange::freed(page));
         }
         drop(listed);
         self.eviction.take_counter(page);

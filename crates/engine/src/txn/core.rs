@@ -349,7 +349,8 @@ impl<D: Disk> Core<D> {
         if self.relieve()? {
             return Ok(true);
         }
-        if alone.is_none() && self.check_gate().is_err() {
+        let is_useless = !self.buffer.has_changed();
+        if is_useless || alone.is_none() && self.check_gate().is_err() {
             return Ok(false);
         }
         match self.relief.get().map_or(Ok(false), |relief| relief.begin(alone)) {
