@@ -2,8 +2,8 @@
 //!
 //! The module `txn` describes the steps and the reasons for their order; here they follow one another. If
 //! something is missing inside the section (room in the pool of pre-images, a page, a longer record, memory
-//! below its cap), the commit unlocks everything, leaves the section, gets what it lacks and begins again; it
-//! has no number by then.
+//! below its cap), the commit unlocks everything, leaves the section, gets what it lacks and begins again. It
+//! has no number by then, unless it is a page that the final validation lacks: that number becomes void.
 
 use crate::access::btree::SPLIT_PAGES;
 use crate::access::btree::extents;
@@ -26,7 +26,7 @@ use crate::txn::read::resident;
 use crate::txn::record::put_bytes_max;
 use crate::txn::refusal::refuse_commit;
 use crate::txn::transaction::{After, Row, Transaction};
-use crate::txn::validate::{Check, validate, validate_in_section};
+use crate::txn::validate::{Check, Stopped, validate, validate_in_section};
 use std::ops::RangeInclusive;
 use syncline_instrument::{Module, clock, tag};
 use syncline_vfs::Disk;
@@ -126,13 +126,18 @@ fn commit_rounds<D: Disk>(core: &Core<D>, txn: &mut Transaction) -> Result<Ticke
         let doing = core.watch.enter(Part::Timestamp, txn.is_measured);
         let number = take_number(permit.disarm()); // c: from here on nothing waits or allocates
         drop(doing);
-        if let Err(conflict) = validate_reads(core, txn) {
+        if let Err(stopped) = validate_reads(core, txn) {
             // d: the only way to fail now
             unlock_rows(core, txn);
             step(Step::Publish);
             number.void();
             leave(section);
-            return Err(Error::Conflict(conflict));
+            match stopped {
+                Stopped::Conflict(conflict) => return Err(Error::Conflict(conflict)),
+                // A leaf that was read has changed its keys and left memory since: that is not a conflict.
+                Stopped::Miss(page) => hold.load(Miss(page))?,
+            }
+            continue;
         }
         if txn.is_measured {
             txn.marks.validated = clock::now();
@@ -359,20 +364,20 @@ pub(super) fn take_number<D: Disk>(permit: Permit<'_, D>) -> crate::log::Reserve
 pub(super) fn validate_reads<D: Disk>(
     core: &Core<D>,
     txn: &Transaction,
-) -> std::result::Result<(), Conflict> {
+) -> std::result::Result<(), Stopped> {
     let _doing = core.watch.enter(Part::Validate, txn.is_measured);
     if txn.alone.is_some() {
         return Ok(());
     }
     if txn.trees.iter().any(|tree| tree.is_dropped()) {
-        return Err(Conflict::Dropped);
+        return Err(Stopped::Conflict(Conflict::Dropped));
     }
     if txn.is_validated() {
         return validate_in_section(core, txn);
     }
     if core.registry.is_doomed(txn.seat) {
         // The ghost of a row that was deleted after the begin may have been removed.
-        return Err(Conflict::SnapshotTooOld);
+        return Err(Stopped::Conflict(Conflict::SnapshotTooOld));
     }
     Ok(())
 }

@@ -47,7 +47,8 @@ pub(super) enum Check {
 }
 
 /// Why a check ended early.
-enum Stopped {
+#[derive(Debug)]
+pub(super) enum Stopped {
     Conflict(Conflict),
     /// The page is not resident, and the check cannot do without it.
     Miss(PageId),
@@ -83,19 +84,14 @@ pub(super) fn validate<D: Disk>(core: &Core<D>, txn: &Transaction, check: Check)
     still_registered(core, txn).map_err(Error::Conflict)
 }
 
-/// The final check, in the section of the commit: a page that is not resident is a conflict unless its entry
-/// proves that nothing read there has changed.
+/// The final check, in the section of the commit. It loads nothing: where a page is not resident and has left
+/// no evidence that everything read there is unchanged, it names the page.
 pub(super) fn validate_in_section<D: Disk>(
     core: &Core<D>,
     txn: &Transaction,
-) -> std::result::Result<(), Conflict> {
-    if let Err(stopped) = all_hold(core, txn, Check::Final, &mut Checked::default()) {
-        return Err(match stopped {
-            Stopped::Conflict(conflict) => conflict,
-            Stopped::Miss(_) => Conflict::ReadChanged,
-        });
-    }
-    still_registered(core, txn)
+) -> std::result::Result<(), Stopped> {
+    all_hold(core, txn, Check::Final, &mut Checked::default())?;
+    still_registered(core, txn).map_err(Stopped::Conflict)
 }
 
 fn still_registered<D: Disk>(

@@ -16,6 +16,7 @@
 
 mod adjacent_rows;
 mod behaviour;
+mod evicted_reads;
 mod failed_log;
 pub(super) mod fixture;
 mod history;

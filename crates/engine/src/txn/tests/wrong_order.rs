@@ -1,6 +1,6 @@
 //! The commit with its steps in a wrong order: planted bugs that tests must find.
 
-use crate::buffer::without_misses;
+use crate::buffer::{Miss, without_misses};
 use crate::error::{Error, Result};
 use crate::log::Ticket;
 use crate::planted_bug::{PlantedBug, planted};
@@ -10,6 +10,7 @@ use crate::txn::commit::{enter, leave, plan, prepare, resolve, take_number, vali
 use crate::txn::core::Core;
 use crate::txn::lock::{lock_rows, unlock_rows};
 use crate::txn::transaction::Transaction;
+use crate::txn::validate::Stopped;
 use syncline_vfs::Disk;
 
 /// The planted order, if there is one.
@@ -57,13 +58,17 @@ pub(in crate::txn) fn commit<D: Disk>(
         if order == PlantedBug::ValidateBeforeNumber && validated.is_ok() {
             number = permit.take().map(take_number);
         }
-        if let Err(conflict) = validated {
+        if let Err(stopped) = validated {
             unlock_rows(core, txn);
             if let Some(number) = number {
                 number.void();
             }
             leave(section);
-            return Err(Error::Conflict(conflict));
+            match stopped {
+                Stopped::Conflict(conflict) => return Err(Error::Conflict(conflict)),
+                Stopped::Miss(page) => core.buffer.load(Miss(page))?,
+            }
+            continue;
         }
         let number = number.expect("each order takes a number");
         let csn = number.csn();
