@@ -3,7 +3,7 @@
 //! Only successful operations are counted. All copies of a [`CountingDisk`], and all files opened through
 //! them, share one set of counts.
 
-use crate::{Disk, File, OpenOptions, Result, WriteSync};
+use crate::{BatchRead, Disk, File, OpenOptions, Result, WriteSync};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -127,6 +127,15 @@ impl<F: File> File for CountingFile<F> {
         add(&self.counters.reads, 1);
         add(&self.counters.read_bytes, bytes as u64);
         Ok(bytes)
+    }
+
+    fn read_batch(&self, reads: &mut [BatchRead<'_>]) -> Vec<Result<usize>> {
+        let results = self.file.read_batch(reads);
+        for bytes in results.iter().flatten() {
+            add(&self.counters.reads, 1);
+            add(&self.counters.read_bytes, *bytes as u64);
+        }
+        results
     }
 
     fn write_at(&self, bytes: &[u8], offset: u64) -> Result<()> {

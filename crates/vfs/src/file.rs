@@ -101,10 +101,33 @@ pub trait Disk: Clone + Debug + Send + Sync + 'static {
     fn sync_directory(&self, directory: &Path) -> Result<()>;
 }
 
+/// A read among others.
+#[derive(Debug)]
+pub struct BatchRead<'b> {
+    /// Where the bytes go.
+    pub buffer: &'b mut [u8],
+    /// Where they begin in the file.
+    pub offset: u64,
+    /// The disk has filled the buffer.
+    pub(crate) is_filled: bool,
+}
+
+impl<'b> BatchRead<'b> {
+    /// A read of `buffer.len()` bytes from `offset` on.
+    pub fn new(buffer: &'b mut [u8], offset: u64) -> BatchRead<'b> {
+        BatchRead { buffer, offset, is_filled: false }
+    }
+}
+
 /// An open file.
 pub trait File: Debug + Send + Sync + 'static {
     /// Reads up to `buffer.len()` bytes; fewer only at the end of the file. Returns how many.
     fn read_at(&self, buffer: &mut [u8], offset: u64) -> Result<usize>;
+
+    /// Makes several reads, each as [`File::read_at`], in any order and at the same time where the system can.
+    fn read_batch(&self, reads: &mut [BatchRead<'_>]) -> Vec<Result<usize>> {
+        reads.iter_mut().map(|read| self.read_at(read.buffer, read.offset)).collect()
+    }
 
     /// Writes all of `bytes`, growing the file if needed.
     fn write_at(&self, bytes: &[u8], offset: u64) -> Result<()>;

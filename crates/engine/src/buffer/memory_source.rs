@@ -12,21 +12,33 @@ use crate::error::Result;
 use crate::ids::{Csn, PageId};
 use crate::planted_bug::{PlantedBug, planted};
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
-/// The images of evicted pages.
+/// The images of evicted pages, and the number of calls that read them.
 #[derive(Clone, Default)]
-struct MemorySource(Arc<Mutex<BTreeMap<PageId, Box<[u8]>>>>);
+struct MemorySource(Arc<Mutex<BTreeMap<PageId, Box<[u8]>>>>, Arc<AtomicU64>);
 
 impl PageSource for MemorySource {
     fn read(&self, page: PageId, _entry: Entry) -> Result<Box<[u8]>> {
+        self.1.fetch_add(1, Ordering::Relaxed);
         Ok(self.0.lock().unwrap()[&page].clone())
     }
 
     fn read_run(&self, pages: &[(PageId, Entry)], each: &mut dyn FnMut(PageId, Result<Box<[u8]>>)) {
-        for &(page, entry) in pages {
-            each(page, self.read(page, entry));
+        self.1.fetch_add(1, Ordering::Relaxed);
+        for &(page, _) in pages {
+            let image = self.0.lock().unwrap()[&page].clone();
+            each(page, Ok(image));
         }
+    }
+
+    fn read_batch(
+        &self,
+        pages: &[(PageId, Entry)],
+        each: &mut dyn FnMut(PageId, Result<Box<[u8]>>),
+    ) {
+        self.read_run(pages, each);
     }
 }
 
@@ -46,6 +58,11 @@ impl Buffer {
 }
 
 impl MemoryEvictor {
+    /// Calls that have read one page or several together.
+    pub(crate) fn reads(&self) -> u64 {
+        self.0.1.load(Ordering::Relaxed)
+    }
+
     /// Evicts a leaf or a part of a long value, if nothing prevents it but that it has changed.
     pub(crate) fn evict(&self, buffer: &Buffer, page: PageId) -> bool {
         let guard = super::pin();

@@ -1,9 +1,9 @@
 //! A page that is not in memory, as a value: the caller releases everything, loads it, and starts again.
 //!
-//! All pages are resident today, so a miss happens only when a test forces it: with `miss_every` = n every
-//! n-th translation reports that the page is absent. After a load, a thread finds its next pages without a
-//! miss, usually enough for one descent, occasionally thousands, so that an operation that starts again from
-//! the beginning makes progress for every n. Commit sections run without misses.
+//! A page is missed if it has not been loaded since opening, or was evicted. Tests also force misses: with
+//! `miss_every` = n every n-th translation reports that the page is absent. After a load, a thread finds its
+//! next pages without a miss, usually enough for one descent, occasionally thousands, so that an operation
+//! that starts again from the beginning makes progress for every n. Commit sections run without forced misses.
 
 use crate::ids::PageId;
 use std::cell::Cell;
@@ -35,18 +35,30 @@ thread_local! {
     static LOADS: Cell<u32> = const { Cell::new(0) };
 }
 
-/// Runs `body` without forced misses on this thread: for commit sections, whose pages are made resident
-/// beforehand.
+/// Runs `body` without forced misses on this thread: for commit sections, which load their pages beforehand.
+#[inline]
 pub(crate) fn without_misses<R>(body: impl FnOnce() -> R) -> R {
-    struct Restore(bool);
-    impl Drop for Restore {
-        #[inline]
-        fn drop(&mut self) {
-            OFF.set(self.0);
-        }
-    }
-    let _restore = Restore(OFF.replace(true));
+    let _misses_off = MissesOff::begin();
     body()
+}
+
+/// No forced misses on this thread until it is dropped.
+pub(crate) struct MissesOff {
+    before: bool,
+}
+
+impl MissesOff {
+    #[inline]
+    pub(crate) fn begin() -> MissesOff {
+        MissesOff { before: OFF.replace(true) }
+    }
+}
+
+impl Drop for MissesOff {
+    #[inline]
+    fn drop(&mut self) {
+        OFF.set(self.before);
+    }
 }
 
 /// Resets this thread's state, so that a test does not depend on earlier ones.

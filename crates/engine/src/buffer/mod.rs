@@ -76,9 +76,9 @@ pub(crate) use memory_need::MemoryNeed;
 pub(crate) use memory_source::MemoryEvictor;
 #[cfg(test)]
 pub(crate) use miss::reset_forced_misses;
-pub(crate) use miss::{Miss, Stop, without_misses};
+pub(crate) use miss::{Miss, MissesOff, Stop, without_misses};
 pub(crate) use options::BufferOptions;
-pub(crate) use page_load::{PageSource, near};
+pub(crate) use page_load::{GAP_BYTES_MAX, PageSource, near};
 pub(crate) use pages::{Buffer, pin};
 pub(crate) use prefetch::prefetch;
 pub(crate) use retry::{RECLAIMS_MAX, retry_at_cap};

@@ -36,6 +36,13 @@ pub(crate) trait PageSource: Send + Sync {
 
     /// The same for pages whose images lie near each other, in the order of the file, with one read.
     fn read_run(&self, pages: &[(PageId, Entry)], each: &mut dyn FnMut(PageId, Result<Box<[u8]>>));
+
+    /// The same for pages in the order of their images, with reads at the same time.
+    fn read_batch(
+        &self,
+        pages: &[(PageId, Entry)],
+        each: &mut dyn FnMut(PageId, Result<Box<[u8]>>),
+    );
 }
 
 /// The pages on disk: where they are, and what loading needs.
@@ -140,21 +147,66 @@ impl Buffer {
             next = PageId(next.0 + 1);
         }
         pages.sort_unstable_by_key(|(_, entry)| entry.offset);
-        let mut loads: Vec<EndOnDrop<'_>> =
-            pages.iter().map(|&(page, _)| EndOnDrop { buffer: self, page: Some(page) }).collect();
         let mut rest = &pages[..];
         while !rest.is_empty() {
-            let (run, later) = rest.split_at(near(rest));
+            let (run, later) = rest.split_at(near(rest, GAP_BYTES_MAX));
             rest = later;
-            on_disk.source.read_run(run, &mut |page, image| match image {
-                Ok(image) => self.place(page, image, on_disk.ghosts_until),
-                Err(_unreadable) => {
-                    self.end_failed(page);
-                }
-            });
-            loads.drain(..run.len()).for_each(EndOnDrop::disarm);
+            self.read_in_together(run, |each| on_disk.source.read_run(run, each));
         }
         (next < end).then_some(next)
+    }
+
+    /// Loads pages that are needed soon, with reads at the same time. It is a hint: pages that do not fit, that
+    /// cannot be read or that another thread is loading are left to those who need them. The caller holds no
+    /// latch, no section and no [`pin`](super::pin).
+    pub(crate) fn load_batch(&self, pages: impl Iterator<Item = PageId>) {
+        let Some(on_disk) = &self.on_disk else {
+            return;
+        };
+        let mut left = self.resident_bytes_max / BATCH_PART;
+        let mut claimed = Vec::new();
+        for page in pages {
+            let entry = on_disk.map.get(page);
+            let bytes = self.loaded_bytes(entry);
+            if bytes > left {
+                break;
+            }
+            if self.state(page) == PlainState::OnDisk && self.translation.begin_load(page) {
+                left -= bytes;
+                claimed.push((page, entry));
+            }
+        }
+        if claimed.is_empty() {
+            return;
+        }
+        step(Step::Read);
+        claimed.sort_unstable_by_key(|(_, entry)| entry.offset);
+        self.read_in_together(&claimed, |each| on_disk.source.read_batch(&claimed, each));
+    }
+
+    /// Ends the loads of pages that this thread has begun, with the images that `read` passes on. Pages that
+    /// cannot be read stay on disk.
+    fn read_in_together(
+        &self,
+        pages: &[(PageId, Entry)],
+        read: impl FnOnce(&mut dyn FnMut(PageId, Result<Box<[u8]>>)),
+    ) {
+        let loads: Vec<EndOnDrop<'_>> =
+            pages.iter().map(|&(page, _)| EndOnDrop { buffer: self, page: Some(page) }).collect();
+        let ghosts_until = self.on_disk.as_ref().map_or(Csn::ZERO, |on_disk| on_disk.ghosts_until);
+        read(&mut |page, image| match image {
+            Ok(image) => self.place(page, image, ghosts_until),
+            Err(_unreadable) => {
+                self.end_failed(page);
+            }
+        });
+        loads.into_iter().for_each(EndOnDrop::disarm);
+    }
+
+    /// True if a page that exists may be on disk: the store evicts, or has not been loaded yet.
+    #[inline]
+    pub(crate) fn may_miss(&self) -> bool {
+        self.on_disk.is_some() && (self.evicts || self.promised_bytes.load(Ordering::Relaxed) > 0)
     }
 
     /// Leaves that lost ghosts when they were loaded and are empty or poor now: each by its tree and a key
@@ -319,17 +371,20 @@ impl Drop for EndOnDrop<'_> {
 }
 
 /// Gaps between two images up to this size are read rather than skipped, since another read costs more.
-const GAP_BYTES_MAX: u64 = 64 << 10;
+pub(crate) const GAP_BYTES_MAX: u64 = 64 << 10;
+
+/// The part of the memory cap that a batch may load: small caches hold few pages.
+const BATCH_PART: u64 = 8;
 
 /// The most bytes in one read.
 const READ_BYTES_MAX: u64 = 1 << 20;
 
-/// How many of these pages, in the order of their images, one read takes, without a wide gap.
-pub(crate) fn near(pages: &[(PageId, Entry)]) -> usize {
+/// How many of these pages, in the order of their images, one read takes, without a gap of more bytes.
+pub(crate) fn near(pages: &[(PageId, Entry)], gap_bytes_max: u64) -> usize {
     let from = pages[0].1.offset;
     let fits = pages.windows(2).take_while(|pair| {
         let (one, next) = (pair[0].1, pair[1].1);
-        next.offset.saturating_sub(one.end()) <= GAP_BYTES_MAX
+        next.offset.saturating_sub(one.end()) <= gap_bytes_max
             && next.end() - from <= READ_BYTES_MAX
     });
     fits.count() + 1

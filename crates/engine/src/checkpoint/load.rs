@@ -2,7 +2,7 @@
 
 use crate::buffer::page;
 use crate::buffer::page_map::Entry;
-use crate::buffer::{PageSource, near, page_packing};
+use crate::buffer::{GAP_BYTES_MAX, PageSource, near, page_packing};
 use crate::checkpoint::damage::damaged;
 use crate::checkpoint::data_file::DataFile;
 use crate::checkpoint::map_page;
@@ -13,7 +13,7 @@ use crate::ids::{PageId, SlotId, TreeId};
 use crate::planted_bug::{PlantedBug, planted};
 use std::path::PathBuf;
 use std::sync::Arc;
-use syncline_vfs::{AlignedBuffer, Disk, File};
+use syncline_vfs::{AlignedBuffer, BatchRead, Disk, File};
 
 impl<D: Disk> DataFile<D> {
     /// Passes the image of every page to `sink`, in the order of their positions in the file.
@@ -22,7 +22,7 @@ impl<D: Disk> DataFile<D> {
         pages.sort_unstable_by_key(|(_, entry)| entry.offset);
         let mut rest = &pages[..];
         while !rest.is_empty() {
-            let (run, later) = rest.split_at(near(rest));
+            let (run, later) = rest.split_at(near(rest, GAP_BYTES_MAX));
             rest = later;
             let (first, last) = (run[0].1, run[run.len() - 1].1);
             let read = self.read_between(first.offset, last.end())?;
@@ -163,6 +163,22 @@ impl<D: Disk> ImageReader<D> {
         Ok(FileRange { bytes: self.read_slots(first, slots)?, offset: first.0 * slot_bytes })
     }
 
+    /// Memory for the slots between two byte offsets in the file.
+    fn room_between(&self, from: u64, to: u64) -> FileRange {
+        let slot_bytes = slot_bytes(self.page_bytes);
+        let offset = from / slot_bytes * slot_bytes;
+        let bytes = to.next_multiple_of(slot_bytes) - offset;
+        FileRange { bytes: AlignedBuffer::zeroed(bytes as usize), offset }
+    }
+
+    /// A page as in memory, out of a range that was read.
+    fn unpacked(&self, read: &FileRange, page: PageId, entry: Entry) -> Result<Box<[u8]>> {
+        let image = read.image(entry);
+        self.verify(image, page, entry)?;
+        let unpacked = page_packing::unpack(image, self.page_bytes as usize);
+        unpacked.map_err(|what| self.refuse(page, entry, what))
+    }
+
     fn verify(&self, image: &[u8], page: PageId, entry: Entry) -> Result<()> {
         if planted(PlantedBug::SkipPageChecksum) {
             return Ok(());
@@ -192,11 +208,7 @@ impl<D: Disk> ImageReader<D> {
 
 impl<D: Disk> PageSource for ImageReader<D> {
     fn read(&self, page: PageId, entry: Entry) -> Result<Box<[u8]>> {
-        let read = self.read_between(entry.offset, entry.end())?;
-        let image = read.image(entry);
-        self.verify(image, page, entry)?;
-        let unpacked = page_packing::unpack(image, self.page_bytes as usize);
-        unpacked.map_err(|what| self.refuse(page, entry, what))
+        self.unpacked(&self.read_between(entry.offset, entry.end())?, page, entry)
     }
 
     fn read_run(&self, pages: &[(PageId, Entry)], each: &mut dyn FnMut(PageId, Result<Box<[u8]>>)) {
@@ -204,16 +216,40 @@ impl<D: Disk> PageSource for ImageReader<D> {
         match self.read_between(first.offset, last.end()) {
             Ok(read) => {
                 for &(page, entry) in pages {
-                    let image = read.image(entry);
-                    let unpacked = self.verify(image, page, entry).and_then(|()| {
-                        let unpacked = page_packing::unpack(image, self.page_bytes as usize);
-                        unpacked.map_err(|what| self.refuse(page, entry, what))
-                    });
-                    each(page, unpacked);
+                    each(page, self.unpacked(&read, page, entry));
                 }
             }
             // Read one by one, so that each page gets its own answer.
             Err(_) => pages.iter().for_each(|&(page, entry)| each(page, self.read(page, entry))),
+        }
+    }
+
+    fn read_batch(
+        &self,
+        pages: &[(PageId, Entry)],
+        each: &mut dyn FnMut(PageId, Result<Box<[u8]>>),
+    ) {
+        let gap_bytes_max = slot_bytes(self.page_bytes);
+        let (mut runs, mut rest) = (Vec::new(), pages);
+        while !rest.is_empty() {
+            let (run, later) = rest.split_at(near(rest, gap_bytes_max));
+            rest = later;
+            let (first, last) = (run[0].1, run[run.len() - 1].1);
+            runs.push((run, self.room_between(first.offset, last.end())));
+        }
+        let mut reads: Vec<BatchRead<'_>> =
+            runs.iter_mut().map(|(_, room)| BatchRead::new(&mut room.bytes, room.offset)).collect();
+        let results = self.io.read_batch(&mut reads);
+        for ((run, read), result) in runs.iter().zip(results) {
+            match result {
+                Ok(bytes) if bytes == read.bytes.len() => {
+                    for &(page, entry) in *run {
+                        each(page, self.unpacked(read, page, entry));
+                    }
+                }
+                // Read one by one, so that each page gets its own answer.
+                _ => run.iter().for_each(|&(page, entry)| each(page, self.read(page, entry))),
+            }
         }
     }
 }

@@ -9,9 +9,9 @@
 //! 3. The root is secured before anything else is written (invariant 4 of the parent module).
 
 use crate::buffer::extent::EXTENT_IMAGE_BYTES_MAX;
-use crate::buffer::near;
 use crate::buffer::page::{self, HEADER_BYTES};
 use crate::buffer::page_map::{ENTRY_BYTES, Entry, PageMap};
+use crate::buffer::{GAP_BYTES_MAX, near};
 use crate::checkpoint::damage::damaged;
 use crate::checkpoint::data_file::{DataFile, open_io, open_options};
 use crate::checkpoint::file_growth::FileGrowth;
@@ -113,7 +113,7 @@ impl<D: Disk> DataFile<D> {
         named.sort_unstable_by_key(|(_, entry)| entry.offset);
         let mut rest = &named[..];
         while !rest.is_empty() {
-            let (run, later) = rest.split_at(near(rest));
+            let (run, later) = rest.split_at(near(rest, GAP_BYTES_MAX));
             rest = later;
             let read = self.read_between(run[0].1.offset, run[run.len() - 1].1.end())?;
             for &(PageId(index), entry) in run {

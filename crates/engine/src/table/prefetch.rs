@@ -1,11 +1,14 @@
-//! Batched prefetch for several reads, of one transaction or of many clients that take turns on a thread. It
-//! affects only how long the reads wait for memory.
+//! Batched prefetch for several reads and commits, of one transaction or of many clients that take turns on a
+//! thread. It affects only how long they wait for memory or for the disk.
 
-use crate::access::btree::prefetch::{PrefetchTarget, prefetch_leaves};
+use crate::access::btree::Tree;
+use crate::access::btree::prefetch::{PrefetchTarget, load_leaves, prefetch_leaves};
+use crate::buffer::{Buffer, without_misses};
 use crate::error::Result;
 use crate::ids::PageId;
 use crate::table::handle::Table;
-use crate::txn::Core;
+use crate::table::transaction::TypedSession;
+use crate::txn::{Core, check_not_in_row_view};
 use std::fmt;
 use std::sync::Arc;
 use syncline_instrument::{Module, tag};
@@ -93,10 +96,51 @@ impl<D: Disk> Prefetcher<D> {
         Ok(self.targets.len() - 1)
     }
 
-    /// Prefetches everything that was added since the last call. Waits for nothing.
+    /// Adds a row if reading it would wait for the disk. Returns its position as [`Prefetcher::add`] does; none
+    /// if the row's page is in memory.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::OtherDatabase`](crate::Error::OtherDatabase).
+    pub fn add_missing(
+        &mut self,
+        table: &Table,
+        prefetch_key: &PrefetchKey,
+    ) -> Result<Option<usize>> {
+        table.check_origin(&self.core.origin)?;
+        if !is_missing(&self.core.buffer, table.tree(), &prefetch_key.key) {
+            return Ok(None);
+        }
+        self.add(table, prefetch_key).map(Some)
+    }
+
+    /// Adds the rows that the session's open transaction writes and for which its commit would wait for the
+    /// disk. Returns how many; zero for a session of another database.
+    pub fn add_writes(&mut self, session: &TypedSession<D>) -> usize {
+        let before = self.targets.len();
+        if Arc::ptr_eq(session.core(), &self.core) && self.core.buffer.may_miss() {
+            session.each_write(&mut |tree, key| {
+                if is_missing(&self.core.buffer, tree, key) {
+                    let start = self.keys.len();
+                    self.keys.extend_from_slice(key);
+                    self.targets.push(PrefetchTarget::new(tree, start..self.keys.len()));
+                }
+            });
+        }
+        self.targets.len() - before
+    }
+
+    /// Prefetches everything that was added since the last call. Rows that are not in memory are read from the
+    /// disk, all at the same time, and the call waits for them; a failed read is reported by the call that
+    /// needs the row. A closure that reads a row in place must not wait: there only rows in memory are
+    /// prefetched.
     pub fn prefetch(&mut self) {
         let _entered = tag::enter(Module::Access);
-        prefetch_leaves(&self.core.buffer, &self.keys, &mut self.targets);
+        if check_not_in_row_view().is_ok() {
+            load_leaves(&self.core.buffer, &self.keys, &mut self.targets);
+        } else {
+            prefetch_leaves(&self.core.buffer, &self.keys, &mut self.targets);
+        }
         std::mem::swap(&mut self.targets, &mut self.results);
         self.targets.clear();
         self.keys.clear();
@@ -108,6 +152,14 @@ impl<D: Disk> Prefetcher<D> {
     pub fn set_hint(&self, position: usize, prefetch_key: &mut PrefetchKey) {
         prefetch_key.leaf = self.results.get(position).and_then(PrefetchTarget::leaf);
     }
+}
+
+/// True if a read of the key would have to wait for the disk. Under the latch of a row that is being read in
+/// place it does not look.
+fn is_missing(buffer: &Buffer, tree: &Tree, key: &[u8]) -> bool {
+    buffer.may_miss()
+        && check_not_in_row_view().is_ok()
+        && without_misses(|| tree.view(buffer, key, |_, _| ())).is_err()
 }
 
 impl<D: Disk> fmt::Debug for Prefetcher<D> {

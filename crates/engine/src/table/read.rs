@@ -1,6 +1,6 @@
 //! Reads rows by primary key, by unique index, and by a range of either.
 
-use crate::access::btree::prefetch::{PrefetchTarget, prefetch_leaves};
+use crate::access::btree::prefetch::{PrefetchTarget, load_leaves};
 use crate::access::key::{self, KeyRange, Malformed};
 use crate::access::row::{Entry, RowView, primary_key_of};
 use crate::access::schema::Value;
@@ -319,7 +319,7 @@ fn prefetch_rows<D: Disk>(session: &Session<D>, memory: &mut Memory, table: &Tab
         ahead.push(PrefetchTarget::new(table.tree(), start..end));
         start = end;
     }
-    prefetch_leaves(&session.core().buffer, keys, ahead);
+    load_leaves(&session.core().buffer, keys, ahead);
 }
 
 /// Writes a complete primary key into `memory.key`.

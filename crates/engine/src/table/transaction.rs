@@ -3,6 +3,7 @@
 //! Both offer the same calls. The guard is for straight-line code; the session is for code that waits between
 //! calls and cannot hold a guard meanwhile, such as many clients on one thread.
 
+use crate::access::btree::Tree;
 use crate::access::key::KeyRange;
 use crate::access::schema::Value;
 use crate::error::{Error, Result};
@@ -357,6 +358,16 @@ impl<D: Disk> TypedSession<D> {
     pub fn commit_unsynced(&mut self) -> Result<Csn> {
         let committed = self.session.commit_unsynced();
         committed.map_err(|error| self.memory.named(error))
+    }
+
+    /// The core that the database's sessions share.
+    pub(super) fn core(&self) -> &Arc<Core<D>> {
+        self.session.core()
+    }
+
+    /// Passes tree and key of each row that the open transaction writes.
+    pub(super) fn each_write(&self, each: &mut dyn FnMut(&Tree, &[u8])) {
+        self.session.each_write(each);
     }
 
     /// An upper bound of the last commit's log record, in bytes, for

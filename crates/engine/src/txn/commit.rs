@@ -7,9 +7,11 @@
 
 use crate::access::btree::SPLIT_PAGES;
 use crate::access::btree::extents;
-use crate::access::btree::prefetch::{PrefetchTarget, prefetch_leaves};
+use crate::access::btree::prefetch::{PrefetchTarget, load_leaves};
 use crate::buffer::VersionWord;
-use crate::buffer::{MemoryNeed, Miss, RECLAIMS_MAX, prefetch, retry_at_cap, without_misses};
+use crate::buffer::{
+    MemoryNeed, Miss, MissesOff, RECLAIMS_MAX, prefetch, retry_at_cap, without_misses,
+};
 use crate::conflict::Conflict;
 use crate::error::{Error, Result};
 use crate::ids::{Csn, PageId, TreeId};
@@ -106,14 +108,16 @@ fn commit_rounds<D: Disk>(core: &Core<D>, txn: &mut Transaction) -> Result<Ticke
         }
         let _failing = core.fail_on_panic("a commit");
         let permit = PanicGuard(Some(permit));
+        let misses_off = MissesOff::begin();
         let locked = {
             let _doing = core.watch.enter(Part::Lock, txn.is_measured);
-            without_misses(|| lock_rows(core, txn))
+            lock_rows(core, txn)
         };
         if let Err(stopped) = locked {
             // b: rows in order, one latch at a time; may still fail
             unlock_rows(core, txn);
             leave(section);
+            drop(misses_off);
             drop(permit);
             if let LockFailure::Needs(Need::Page(page)) = stopped {
                 // All leaves of the commit are needed at once.
@@ -142,11 +146,11 @@ fn commit_rounds<D: Disk>(core: &Core<D>, txn: &mut Transaction) -> Result<Ticke
         if txn.is_measured {
             txn.marks.validated = clock::now();
         }
-        without_misses(|| apply(core, txn, number.csn())); // e: values, words, unlocked
+        apply(core, txn, number.csn()); // e: values, words, unlocked
         step(Step::Publish);
         let ticket = number.publish(&mut txn.commit.record); // f: it may be acknowledged once stable
         prefetch_record(&txn.commit.record);
-        without_misses(|| collect(core, txn, ticket.csn));
+        collect(core, txn, ticket.csn);
         leave(section); // g
         drop(hold);
         return Ok(ticket);
@@ -250,10 +254,12 @@ fn follows((tree, key): (TreeId, &[u8]), (other_tree, other): (TreeId, &[u8])) -
 }
 
 /// Prefetches the leaves of many rows at once, so that locking does not wait for them one by one, and loads
-/// those that are not resident. Skips rows whose leaf was read before or is that of a neighbour.
+/// those that are not resident. Skips rows whose leaf was read before or, if a leaf costs no read of the disk,
+/// is likely that of a neighbour.
 fn prefetch_rows<D: Disk>(core: &Core<D>, txn: &mut Transaction) -> Result<()> {
     let Transaction { writes, arena, commit, trees, .. } = txn;
-    let needs_prefetch = |row: &&mut Row| row.page.is_none() && !row.follows;
+    let may_miss = core.buffer.may_miss();
+    let needs_prefetch = |row: &&mut Row| row.page.is_none() && (!row.follows || may_miss);
     if commit.rows.len() < PREFETCH_ROWS_MIN
         || commit.rows.iter_mut().filter(needs_prefetch).count() < PREFETCH_ROWS_MIN
     {
@@ -266,7 +272,7 @@ fn prefetch_rows<D: Disk>(core: &Core<D>, txn: &mut Transaction) -> Result<()> {
         let tree = &trees[write.tree as usize];
         commit.ahead.push(PrefetchTarget::new(tree, write.key.range()));
     }
-    prefetch_leaves(&core.buffer, arena.bytes(), &mut commit.ahead);
+    load_leaves(&core.buffer, arena.bytes(), &mut commit.ahead);
     let prefetched = commit.rows.iter_mut().filter(needs_prefetch);
     for (row, target) in prefetched.zip(&commit.ahead) {
         row.page = target.leaf();

@@ -24,6 +24,15 @@ use std::sync::Arc;
 use syncline_vfs::Disk;
 
 impl<D: Disk> Session<D> {
+    /// Passes tree and key of each row that the open transaction writes.
+    pub(crate) fn each_write(&self, each: &mut dyn FnMut(&Tree, &[u8])) {
+        if let Some(txn) = self.transaction() {
+            for write in txn.writes.all() {
+                each(&txn.trees[write.tree as usize], txn.arena.get(write.key));
+            }
+        }
+    }
+
     /// The value of a row; none if it does not exist.
     #[inline]
     pub(crate) fn get(&mut self, tree: &Arc<Tree>, key: &[u8]) -> Result<Option<&[u8]>> {

@@ -16,8 +16,8 @@
 //! batch takes as many additional rows as all previous batches took in vain, so that a leaf full of such rows
 //! is read a few times, not once for each row.
 
-use crate::access::btree::Tree;
 use crate::access::btree::extents::ExtentPointer;
+use crate::access::btree::{Goal, ReadAhead, Tree};
 use crate::buffer::Leaf;
 use crate::conflict::Conflict;
 use crate::error::Result;
@@ -75,6 +75,7 @@ struct Progress<'a> {
     passed: usize,
     /// The scan stopped at a row that only this transaction has.
     stopped_at_own: bool,
+    ahead: ReadAhead,
 }
 
 /// Nothing, or a refusal of one of the transaction's own writes.
@@ -108,6 +109,7 @@ pub(super) fn scan<D: Disk>(
         is_stopped: false,
         passed: 0,
         stopped_at_own: false,
+        ahead: ReadAhead::new(),
         scan,
     };
     progress.near.set(match scan.direction {
@@ -153,7 +155,7 @@ fn scan_with<D: Disk>(
 fn fill<D: Disk>(
     core: &Core<D>,
     txn: &mut Transaction,
-    progress: &Progress<'_>,
+    progress: &mut Progress<'_>,
     batch: &mut Batch,
 ) -> Result<()> {
     loop {
@@ -180,11 +182,11 @@ fn fill<D: Disk>(
 fn copy<D: Disk>(
     core: &Core<D>,
     txn: &Transaction,
-    progress: &Progress<'_>,
+    progress: &mut Progress<'_>,
     batch: &mut Batch,
 ) -> Result<Option<()>> {
     let tree: &Tree = &txn.trees[progress.tree as usize];
-    let Progress { scan, near, .. } = progress;
+    let Progress { scan, near, ahead, .. } = progress;
     let near = near.get();
     let upwards = scan.direction == Direction::Ascending;
     let ghosts_after =
@@ -196,15 +198,35 @@ fn copy<D: Disk>(
         ghosts_after: (!txn.is_validated()).then_some(ghosts_after),
     };
     let buffer = &core.buffer;
-    resident(buffer, tree, || {
+    let goal = match near {
+        _ if upwards => Goal::Of(lower_key(near)),
+        Bound::Included(key) => Goal::Of(key),
+        Bound::Excluded(key) => Goal::Before(Some(key)),
+        Bound::Unbounded => Goal::Before(None),
+    };
+    let mut read = || {
         let take_rows = |leaf: &Leaf, page| batch.take(leaf, page, take, upwards);
-        match near {
-            _ if upwards => tree.view(buffer, lower_key(near), take_rows),
-            Bound::Included(key) => tree.view(buffer, key, take_rows),
-            Bound::Excluded(key) => tree.view_before(buffer, Some(key), take_rows),
-            Bound::Unbounded => tree.view_before(buffer, None, take_rows),
+        match goal {
+            Goal::Of(key) => tree.view(buffer, key, take_rows),
+            Goal::Before(key) => tree.view_before(buffer, key, take_rows),
         }
-    })
+    };
+    match read() {
+        Ok(taken) => return Ok(Some(taken)),
+        Err(_missing) => {
+            let end = if upwards { scan.upper } else { scan.lower };
+            ahead.load((tree, buffer), goal, upwards, bound_key(end));
+        }
+    }
+    resident(buffer, tree, read)
+}
+
+/// The key of a bound.
+fn bound_key(bound: Bound<&[u8]>) -> Option<&[u8]> {
+    match bound {
+        Bound::Included(key) | Bound::Excluded(key) => Some(key),
+        Bound::Unbounded => None,
+    }
 }
 
 /// Replaces rows that are newer than the snapshot by their versions.

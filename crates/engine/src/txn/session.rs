@@ -167,6 +167,11 @@ impl<D: Disk> Session<D> {
         }
     }
 
+    /// The open transaction.
+    pub(super) fn transaction(&self) -> Option<&Transaction> {
+        self.txn.as_deref()
+    }
+
     /// The transaction. The caller has checked that one is open.
     fn begun(&mut self) -> &mut Transaction {
         let txn = self.txn.as_deref_mut();

@@ -92,6 +92,11 @@ impl WriteSet {
         self.writes.is_empty() && self.lowest.is_empty()
     }
 
+    /// All rows to be written, in the order of their first writes.
+    pub(super) fn all(&self) -> &[Write] {
+        &self.writes
+    }
+
     #[inline]
     pub(super) fn get(&self, at: u32) -> &Write {
         &self.writes[at as usize]

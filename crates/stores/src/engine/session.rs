@@ -162,9 +162,9 @@ impl<D: Disk> EngineSession<D> {
     }
 
     /// Defers a read by key until its answer is received, so that all reads deferred until then are
-    /// prefetched together; where clients block their threads it is executed at once. In a read-only
-    /// transaction on a worker with many clients, it also waits for those of the others. True if it is
-    /// deferred.
+    /// prefetched together; where clients block their threads it is executed at once. On a worker with many
+    /// clients it also waits for those of the others if the transaction only reads or the row is not in
+    /// memory. True if it is deferred.
     #[inline]
     fn defer_read(&mut self, operation: OperationId, values: &[Value<'_>]) -> Result<bool, Stop> {
         let Some(worker) = &self.worker else {
@@ -187,11 +187,13 @@ impl<D: Disk> EngineSession<D> {
         }
         deferred.operation = operation;
         let only_reads = matches!(self.pattern, AccessPattern::Single | AccessPattern::ReadOnly);
-        let added = (only_reads && worker.has_enough_clients()).then(|| {
-            let table = &self.client.tables[*table].handle;
-            worker.add(table, &deferred.prefetch_key)
-        });
-        deferred.place = match added.transpose() {
+        let table = &self.client.tables[*table].handle;
+        let added = match worker.has_enough_clients() {
+            true if only_reads => worker.add(table, &deferred.prefetch_key).map(Some),
+            true => worker.add_missing(table, &deferred.prefetch_key),
+            false => Ok(None),
+        };
+        deferred.place = match added {
             Ok(place) => place,
             Err(error) => return Err(self.stopped(&error, Some(operation))),
         };
@@ -348,6 +350,13 @@ impl<D: Disk> Session for EngineSession<D> {
         }
         if !self.client.session.is_open() {
             return Ok(());
+        }
+        if let Some(worker) = &self.worker
+            && !self.notes.writes.is_empty()
+            && worker.has_enough_clients()
+            && worker.add_writes(&self.client.session)
+        {
+            next_pass().await;
         }
         let ticket = self.publish()?;
         self.complete(ticket).await

@@ -1,6 +1,8 @@
 //! The state of a worker: holds the log batch while its executor makes a pass, and prefetches the reads
 //! that its clients have deferred when the pass ends, so that their cache misses overlap. Deferred
 //! reads of one transaction are prefetched without waiting for the pass if there are enough of them.
+//! Rows that are not in memory, to be read or written by the next commits, are read from the disk at that
+//! moment too, those of all clients together.
 //!
 //! If the store numbers rows, a worker takes numbers in blocks: with one shared counter, every insert
 //! would wait for the counter's cache line, and all workers would insert into the same leaf, the last
@@ -16,7 +18,7 @@ use std::ops::Range;
 use std::rc::Rc;
 use std::task::Poll;
 use syncline_engine::log;
-use syncline_engine::{Database, PrefetchKey, Prefetcher, Result, Table};
+use syncline_engine::{Database, PrefetchKey, Prefetcher, Result, Table, TypedSession};
 use syncline_vfs::Disk;
 
 /// How many clients a worker must have for their reads to wait for each other: with fewer, the prefetch
@@ -122,6 +124,30 @@ impl<D: Disk> Part<D> {
     pub(super) fn add(&self, table: &Table, prefetch_key: &PrefetchKey) -> Result<usize> {
         self.has_keys.set(true);
         self.prefetcher.borrow_mut().add(table, prefetch_key)
+    }
+
+    /// Adds a key to the prefetch if its row is not in memory; returns its position as [`Part::add`].
+    #[inline]
+    pub(super) fn add_missing(
+        &self,
+        table: &Table,
+        prefetch_key: &PrefetchKey,
+    ) -> Result<Option<usize>> {
+        let place = self.prefetcher.borrow_mut().add_missing(table, prefetch_key)?;
+        if place.is_some() {
+            self.has_keys.set(true);
+        }
+        Ok(place)
+    }
+
+    /// Adds the rows of the session's writes that are not in memory; true if there are any.
+    #[inline]
+    pub(super) fn add_writes(&self, session: &TypedSession<D>) -> bool {
+        let is_added = self.prefetcher.borrow_mut().add_writes(session) > 0;
+        if is_added {
+            self.has_keys.set(true);
+        }
+        is_added
     }
 
     /// The prefetcher for reads that one client makes at once.

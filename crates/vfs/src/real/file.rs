@@ -3,8 +3,9 @@
 //! Syncs are the plain system calls. A sync interrupted by a signal is repeated; any other failure is
 //! returned unchanged, because a retry could report a false success.
 
+use super::batch_reader;
 use crate::aligned::AlignedBuffer;
-use crate::{Access, Create, Error, File, OpenOptions, Result, WriteSync};
+use crate::{Access, BatchRead, Create, Error, File, OpenOptions, Result, WriteSync};
 use rustix::fs::FallocateFlags;
 use rustix::io::{Errno, ReadWriteFlags, retry_on_intr};
 use std::fs::{self, TryLockError};
@@ -140,6 +141,19 @@ impl File for RealFile {
             }
         }
         Ok(done)
+    }
+
+    fn read_batch(&self, reads: &mut [BatchRead<'_>]) -> Vec<Result<usize>> {
+        if reads.len() > 1 {
+            batch_reader::read(self.file.as_fd(), reads);
+        }
+        let result = |read: &mut BatchRead<'_>| {
+            if std::mem::take(&mut read.is_filled) {
+                return Ok(read.buffer.len());
+            }
+            self.read_at(read.buffer, read.offset)
+        };
+        reads.iter_mut().map(result).collect()
     }
 
     fn write_at(&self, bytes: &[u8], offset: u64) -> Result<()> {

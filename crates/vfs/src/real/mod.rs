@@ -3,6 +3,7 @@
 //! The engine and the stores use [`RealDisk`] and [`RealFile`]; the probe measures [`DurableWriter`]: one
 //! writer, one sync outstanding, every method that Linux offers.
 
+mod batch_reader;
 mod disk;
 mod durable_writer;
 mod file;

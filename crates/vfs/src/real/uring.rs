@@ -145,7 +145,7 @@ fn outcome(answer: Option<i32>) -> io::Result<i32> {
 }
 
 /// True if waiting may simply continue: a signal, or resources that completions release.
-fn is_passing(error: &io::Error) -> bool {
+pub(super) fn is_passing(error: &io::Error) -> bool {
     matches!(error.kind(), ErrorKind::Interrupted | ErrorKind::WouldBlock | ErrorKind::ResourceBusy)
 }
 

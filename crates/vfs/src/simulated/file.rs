@@ -2,7 +2,7 @@
 
 use super::disk::SimulatedDisk;
 use super::handle::Handle;
-use crate::{Error, File, Result};
+use crate::{BatchRead, Error, File, Result};
 use parking_lot::{Mutex, MutexGuard};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -36,6 +36,15 @@ impl File for SimulatedFile {
         let bytes = buffer.len();
         let read = self.disk.state().read(&self.handle(), buffer, offset);
         read.map_err(|error| self.failed(format!("read {bytes} bytes at {offset} of"), error))
+    }
+
+    /// In another order than that of the batch, as a device may.
+    fn read_batch(&self, reads: &mut [BatchRead<'_>]) -> Vec<Result<usize>> {
+        let backwards = reads.iter_mut().rev();
+        let mut results: Vec<_> =
+            backwards.map(|read| self.read_at(read.buffer, read.offset)).collect();
+        results.reverse();
+        results
     }
 
     fn write_at(&self, bytes: &[u8], offset: u64) -> Result<()> {

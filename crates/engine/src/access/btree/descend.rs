@@ -130,7 +130,7 @@ impl Tree {
 
 /// The goal of a descent.
 #[derive(Clone, Copy)]
-pub(super) enum Goal<'k> {
+pub(crate) enum Goal<'k> {
     /// The key.
     Of(&'k [u8]),
     /// The greatest keys below it; without a key the greatest of all.
@@ -140,7 +140,7 @@ pub(super) enum Goal<'k> {
 impl Goal<'_> {
     /// The child that covers it.
     #[inline]
-    fn index_in(self, inner: &Inner) -> usize {
+    pub(super) fn index_in(self, inner: &Inner) -> usize {
         match self {
             Goal::Of(key) => inner.index_of(key),
             Goal::Before(key) => inner.index_before(key),

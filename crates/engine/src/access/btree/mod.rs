@@ -28,7 +28,7 @@
 //! | `descend.rs` | the descent to a leaf, and reads |
 //! | `change.rs`, `split.rs`, `merge.rs` | changes of leaves and of the structure |
 //! | `extents.rs` | the extents of long values |
-//! | `prefetch.rs` | batched prefetch |
+//! | `prefetch.rs`, `read_ahead.rs` | batched prefetch; the leaves that a scan will need |
 //! | `bulk_load.rs`, `drop_tree.rs` | building and freeing whole trees |
 //! | `walk.rs`, `check.rs` | all rows of a tree at rest; checks of its structure |
 
@@ -41,6 +41,7 @@ pub(crate) mod extents;
 mod handle_renewal;
 mod merge;
 pub(crate) mod prefetch;
+mod read_ahead;
 mod split;
 #[cfg(test)]
 mod tests;
@@ -51,7 +52,9 @@ pub(crate) use crate::buffer::Leaf;
 pub(crate) use bulk_load::BulkLoader;
 pub(crate) use change::Blocked;
 pub(crate) use check::PageSet;
+pub(crate) use descend::Goal;
 pub(crate) use drop_tree::TreeDrop;
 pub(crate) use merge::{MergeOutcome, MergeTrigger};
+pub(crate) use read_ahead::ReadAhead;
 pub(crate) use split::SPLIT_PAGES;
 pub(crate) use tree::Tree;

@@ -10,7 +10,8 @@
 //! 1. The result is a hint. A call that uses it ([`Tree::view_at`], [`Tree::change_at`]) checks under the
 //!    leaf's latch that the leaf exists, belongs to the tree and covers the key, as every descent does, and
 //!    otherwise descends from the root. So a hint may be wrong or out of date.
-//! 2. A prefetch waits for no latch and holds one at a time; it loads no page and reports no miss.
+//! 2. A prefetch waits for no latch and holds one at a time. [`load_leaves`] loads pages, but reports no miss
+//!    and no failure: whatever it could not load is loaded, or refused, when it is read.
 
 use super::tree::Tree;
 use crate::buffer::{Buffer, Frame, Inner};
@@ -21,6 +22,9 @@ use std::ops::Range;
 /// Descents made in step: about as many as the processor can have cache misses in flight.
 const BATCH: usize = 32;
 
+/// Rounds of loading: one for each level of a tall tree.
+const LEVELS_MAX: usize = 8;
+
 /// A key to be read, and the leaf found for it.
 #[derive(Clone, Debug)]
 pub(crate) struct PrefetchTarget {
@@ -28,12 +32,14 @@ pub(crate) struct PrefetchTarget {
     root: PageId,
     key: Range<usize>,
     leaf: Option<PageId>,
+    /// The page at which the descent ended because it is on disk.
+    missing: Option<PageId>,
 }
 
 impl PrefetchTarget {
     /// The key in that range of the keys passed to [`prefetch_leaves`].
     pub(crate) fn new(tree: &Tree, key: Range<usize>) -> PrefetchTarget {
-        PrefetchTarget { tree: tree.id, root: tree.root, key, leaf: None }
+        PrefetchTarget { tree: tree.id, root: tree.root, key, leaf: None, missing: None }
     }
 
     /// The leaf that likely covers the key; none if the descent did not get there.
@@ -72,7 +78,27 @@ pub(crate) fn prefetch_leaves(buffer: &Buffer, keys: &[u8], targets: &mut [Prefe
         }
         for (at, target) in descents.iter().zip(targets) {
             target.leaf = at.prefetch_row(buffer, &keys[target.key.clone()]).then_some(at.page);
+            target.missing = (at.frame.is_none() && buffer.is_on_disk(at.page)).then_some(at.page);
         }
+    }
+}
+
+/// The same, but where pages on the way are on disk, it first loads those of all targets together. The caller
+/// holds no latch, no section and no [`pin`](crate::buffer::pin).
+pub(crate) fn load_leaves(buffer: &Buffer, keys: &[u8], targets: &mut [PrefetchTarget]) {
+    prefetch_leaves(buffer, keys, targets);
+    if !buffer.may_miss() {
+        return;
+    }
+    for _ in 0..LEVELS_MAX {
+        let mut missing: Vec<PageId> = targets.iter().filter_map(|at| at.missing).collect();
+        if missing.is_empty() {
+            return;
+        }
+        missing.sort_unstable();
+        missing.dedup();
+        buffer.load_batch(missing.into_iter());
+        prefetch_leaves(buffer, keys, targets);
     }
 }
 

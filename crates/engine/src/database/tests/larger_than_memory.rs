@@ -1,11 +1,11 @@
 //! A database that is larger than its cache.
 
 use crate::options::{BufferMode, Options};
-use crate::{Begin, Database, Direction, KeyRange, Kind, Schema, Value};
+use crate::{Begin, Database, Direction, KeyRange, Kind, PrefetchKey, Schema, Value};
 use std::ops::ControlFlow;
 use std::path::Path;
 use syncline_vfs::SimulatedDisk;
-use syncline_vfs::simulated::Metadata;
+use syncline_vfs::simulated::{Fault, FaultRule, Metadata};
 
 const ROWS: i64 = 3_000;
 
@@ -101,5 +101,89 @@ fn a_new_database_outgrows_its_cache_and_opens_in_every_mode() {
         assert_eq!(sum(&database), expected, "{mode:?}");
         assert_eq!(database.verify().unwrap(), Vec::<String>::new(), "{mode:?}");
         database.close().unwrap();
+    }
+}
+
+/// A database of many pages, none of them in memory.
+fn reopened(disk: &SimulatedDisk, directory: &Path) -> Database<SimulatedDisk> {
+    let options = || Options { resident_bytes_max: 4 << 20, ..options(BufferMode::Disk) };
+    let database = Database::create_on(disk, directory, options()).unwrap();
+    let table = database.create_table(schema()).unwrap();
+    let text = "x".repeat(80);
+    for first in (0..ROWS).step_by(60) {
+        let inserted = database.run(|tx| {
+            (first..first + 60).try_for_each(|id| {
+                let row = [Value::Int(id), Value::Int(7 * id), Value::from(text.as_str())];
+                tx.insert(&table, &row)
+            })
+        });
+        inserted.unwrap();
+    }
+    database.close().unwrap();
+    Database::open_on(disk, directory, options()).unwrap()
+}
+
+#[test]
+fn a_prefetcher_loads_rows_to_read_and_to_write_together_and_adds_only_what_is_missing() {
+    let disk = SimulatedDisk::new(1, Metadata::Strict);
+    let database = reopened(&disk, Path::new("db"));
+    let table = database.table("rows").unwrap();
+    let mut session = database.session().unwrap();
+    let mut prefetcher = database.prefetcher();
+    let mut keys = vec![PrefetchKey::default(); 20];
+    for (id, key) in (0..ROWS).step_by(150).zip(&mut keys) {
+        session.prepare_key(&table, &[Value::Int(id)], key).unwrap();
+        assert!(prefetcher.add_missing(&table, key).unwrap().is_some(), "{id}");
+    }
+    prefetcher.prefetch();
+    let loaded = database.stats().loaded_pages;
+    session.begin(Begin::ReadOnlyDurable).unwrap();
+    for (position, (id, key)) in (0..ROWS).step_by(150).zip(&mut keys).enumerate() {
+        prefetcher.set_hint(position, key);
+        let row = session.get_prefetched(&table, key).unwrap().expect("a row");
+        assert_eq!(row.value(1).unwrap(), Value::Int(7 * id));
+        assert_eq!(prefetcher.add_missing(&table, key).unwrap(), None);
+    }
+    session.abort();
+    assert_eq!(database.stats().loaded_pages, loaded, "every read found its page in memory");
+
+    session.begin(Begin::Serializable).unwrap();
+    for id in [75, 76, 225, 1_425] {
+        session.delete(&table, &[Value::Int(id)]).unwrap();
+    }
+    assert!(prefetcher.add_writes(&session) >= 3);
+    prefetcher.prefetch();
+    let loaded = database.stats().loaded_pages;
+    assert_eq!(prefetcher.add_writes(&session), 0);
+    let ticket = session.commit().unwrap();
+    session.wait(ticket).unwrap();
+    assert_eq!(database.stats().loaded_pages, loaded, "the commit found its pages in memory");
+    assert_eq!(database.verify().unwrap(), Vec::<String>::new());
+}
+
+#[test]
+fn a_failed_read_of_a_prefetch_is_the_error_of_the_call_that_needs_the_row() {
+    let disk = SimulatedDisk::new(1, Metadata::Strict);
+    let database = reopened(&disk, Path::new("db"));
+    let table = database.table("rows").unwrap();
+    let mut session = database.session().unwrap();
+    session.begin(Begin::ReadOnlyDurable).unwrap();
+    // The inner nodes are in memory then.
+    assert!(session.get(&table, &[Value::Int(0)]).unwrap().is_some());
+    let mut prefetcher = database.prefetcher();
+    let mut keys = vec![PrefetchKey::default(); 3];
+    for (id, key) in [700, 1_400, 2_100].into_iter().zip(&mut keys) {
+        session.prepare_key(&table, &[Value::Int(id)], key).unwrap();
+        prefetcher.add(&table, key).unwrap();
+    }
+    disk.arm(FaultRule { repeat: true, ..FaultRule::next(Fault::ReadError, "db") });
+    prefetcher.prefetch();
+    for key in &keys {
+        let read = session.get_prefetched(&table, key).map(|row| row.is_some());
+        assert!(read.is_err(), "{read:?}");
+    }
+    disk.disarm();
+    for key in &keys {
+        assert!(session.get_prefetched(&table, key).unwrap().is_some());
     }
 }

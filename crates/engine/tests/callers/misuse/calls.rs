@@ -168,6 +168,10 @@ pub(super) const CALLS: &[Call] = &[
     call("Worker::staged", 0, |w| always(w.worker.staged(usize::MAX))),
     call("Worker::completion", TICKET, |w| polled(w.worker.completion(w.ticket))),
     call("Prefetcher::add", ORIGIN, |w| done(w.prefetcher.add(&w.table, &w.prefetch_key))),
+    call("Prefetcher::add_missing", ORIGIN, |w| {
+        done(w.prefetcher.add_missing(&w.table, &w.prefetch_key))
+    }),
+    call("Prefetcher::add_writes", 0, |w| always(w.prefetcher.add_writes(&w.session))),
     call("Prefetcher::prefetch", 0, |w| always(w.prefetcher.prefetch())),
     call("Prefetcher::set_hint", 0, |w| {
         always(w.prefetcher.set_hint(usize::MAX, &mut w.prefetch_key))
