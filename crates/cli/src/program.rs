@@ -47,6 +47,7 @@ fn perform<S: TargetRegistry>(verb: Verb, registry: &S) -> Outcome {
         Verb::List(args) => commands::list(&args, registry),
         Verb::Observe(args) => commands::observe(&args, registry),
         Verb::Clean(args) => commands::clean(&args, registry),
+        Verb::Engine(args) => commands::engine(&args),
         Verb::Private(args) => commands::private(&args),
         Verb::Compat(command) => commands::compat(&command, registry),
         Verb::Completions(args) => commands::completions(&args),

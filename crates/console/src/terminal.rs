@@ -51,6 +51,13 @@ pub fn print_bytes(bytes: &[u8]) -> Result<(), CannotRun> {
     }
 }
 
+/// Prints a piece of a long result. Unlike the others it reports a pipe that nobody reads any more, so that
+/// the rest need not be made.
+pub fn print_piece(bytes: &[u8]) -> io::Result<()> {
+    let mut out = io::stdout().lock();
+    out.write_all(bytes).and_then(|()| out.flush())
+}
+
 /// Prints a progress note.
 pub fn note(sentence: &str) {
     say(&sanitized(sentence));

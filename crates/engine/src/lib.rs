@@ -109,17 +109,18 @@
 //!
 //! | call | waits for |
 //! |---|---|
-//! | reads and writes of a transaction | short latches of pages; a refusal that depends on other commits, until these are stable |
+//! | reads and writes of a transaction | short latches of pages; a page that is not in memory, until it has been read from the disk; a refusal that depends on other commits, until these are stable |
 //! | `begin` of [`Begin::ReadOnly`] | this session's last commit, until it is stable: perhaps a write of the log |
 //! | any other `begin` | only commits that are being published |
-//! | `commit` | a locked row, for a short time; the commit gate, while another call of this table holds it; room in the log, which it may write or zero-fill itself; a checkpoint, where memory or the log is at its cap |
+//! | `commit` | a locked row, for a short time; pages of its rows that are not in memory; the commit gate, while another call of this table holds it; room in the log, which it may write or zero-fill itself; a checkpoint, where memory or the log is at its cap |
 //! | `begin_exclusive`, the last run of `run` | the commit gate, which it then holds until its end |
 //! | `create_table`, `drop_table`, `change_table`, `load_table` | each other, and the commit gate, which they hold while they work |
 //! | `checkpoint`, `verify`, `close` | the commit gate, and the disk |
 //! | `wait`, `flush` | the log's write and sync |
 //! | [`Worker::end_pass`](log::Worker::end_pass), dropping a [`Worker`](log::Worker) | a write of the log, at [`Writer::Worker`](log::Writer::Worker) |
 //! | polling [`Completion`](log::Completion) | nothing; at durability none, earlier commits that are being published |
-//! | [`Prefetcher`], `stats`, `durable_lsn`, `abort` | nothing |
+//! | [`Prefetcher::prefetch`] | rows that are not in memory, all of them being read at the same time |
+//! | `stats`, `durable_lsn`, `abort`, the other calls of [`Prefetcher`] | nothing |
 //! | dropping a [`Database`] | its threads, which finish their current step |
 //!
 //! A wait for the gate never lasts longer than the engine's own work, or [`Options::exclusive_wait_ms`] for a
@@ -127,18 +128,19 @@
 //!
 //! # Memory
 //!
-//! All pages are in memory, up to [`Options::resident_bytes_max`]. On Linux leaves lie in blocks of 2 MiB
-//! once there are 4 MiB of pages, and frames in blocks of their own once there are 32 MiB. The engine asks
-//! the system for huge pages for these blocks, which makes reads of a large database faster. The system
-//! grants them if `/sys/kernel/mm/transparent_hugepage/enabled` says `madvise` or `always`. Otherwise, and
-//! below these sizes, pages lie in ordinary memory. A block goes back to the system when nothing in it is
-//! used any more; [`Stats::resident_bytes`] counts it as a whole.
+//! In the default mode all pages are in memory, up to [`Options::resident_bytes_max`]; a database that may be
+//! larger than its memory has another [`BufferMode`], best by [`Options::with_cache`]. On Linux leaves of the
+//! default mode lie in blocks of 2 MiB once there are 4 MiB of pages, and frames in blocks of their own once
+//! there are 32 MiB. The engine asks the system for huge pages for these blocks, which makes reads of a large
+//! database faster. The system grants them if `/sys/kernel/mm/transparent_hugepage/enabled` says `madvise` or
+//! `always`. Otherwise, and below these sizes, pages lie in ordinary memory. A block goes back to the system
+//! when nothing in it is used any more; [`Stats::resident_bytes`] counts it as a whole.
 //!
 //! Which cap counts which memory, and what has a bound of its own:
 //!
 //! | memory | bound | at the bound |
 //! |---|---|---|
-//! | pages with their frames, free cells of blocks, the table of pages, images for a running checkpoint | [`Options::resident_bytes_max`] | unneeded memory is freed; then [`Error::Capped`] |
+//! | pages with their frames, free cells of blocks, the table of pages, images for a running checkpoint | [`Options::resident_bytes_max`] | pages are evicted, where the mode does that; unneeded memory is freed; then [`Error::Capped`] |
 //! | images for a running checkpoint | [`Options::pre_image_bytes_max`], too | writers wait for the disk |
 //! | old versions of rows, extents included; keys of deleted rows that a reader may still need | [`Options::version_bytes_max`] | unneeded memory is freed; then the oldest snapshot ends |
 //! | the read set of a serializable transaction | [`Options::read_bytes_max`] | [`Error::TooLong`] |
@@ -159,10 +161,10 @@
 //!
 //! # What it does not do
 //!
-//! All pages are in memory: a database larger than [`Options::resident_bytes_max`] is refused. There is no
-//! server, no query language, no encryption and no compression. The engine has no executor. A database has
-//! two threads of its own: one writes the log where no caller does, the other prepares log files and memory
-//! for pages and runs checkpoints.
+//! Without a [`BufferMode`] that evicts pages, a database larger than [`Options::resident_bytes_max`] is
+//! refused. There is no server, no query language, no encryption and no compression. The engine has no
+//! executor. A database has two threads of its own: one writes the log where no caller does, the other
+//! prepares log files and memory for pages and runs checkpoints.
 
 mod access;
 mod buffer;

@@ -9,12 +9,13 @@ use clap::Command;
 use clap::builder::{Resettable, StyledStr};
 
 /// The commands by purpose.
-const GROUPS: [(&str, &[&str]); 6] = [
+const GROUPS: [(&str, &[&str]); 7] = [
     ("Measure", &["survey", "probe", "run", "observe", "model"]),
     ("Verify", &["verify"]),
     ("Read results", &["show", "compare", "list"]),
     ("Commands of other tools", &["pgbench", "sysbench", "ycsb"]),
     ("Servers", &["private", "clean"]),
+    ("Databases of the engine", &["engine"]),
     ("Shell", &["completions", "manual"]),
 ];
 

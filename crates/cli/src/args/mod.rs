@@ -5,9 +5,11 @@
 //! | `verb.rs`, `help.rs` | the whole command line; the layout of `--help` |
 //! | `run.rs`, `sweep.rs`, `survey.rs`, `compare.rs`, `show.rs` | `run` and its `--sweep`; `survey`, `compare`, `show` |
 //! | `probe.rs`, `verify.rs`, `observe.rs`, `private.rs` | `probe` and `model`; `verify`; `observe` and `clean`; `private` |
+//! | `engine.rs` | `engine`: inspect, verify, dump, load |
 //! | `list.rs`, `manual.rs` | `list`, `manual` |
 
 mod compare;
+mod engine;
 mod help;
 mod list;
 mod manual;
@@ -22,6 +24,7 @@ mod verb;
 mod verify;
 
 pub(crate) use compare::CompareArgs;
+pub(crate) use engine::{DatabaseArgs, DumpArgs, EngineArgs, EngineVerb, LoadArgs};
 pub(crate) use list::{ListArgs, Listed};
 pub(crate) use manual::ManualArgs;
 pub(crate) use observe::{CleanArgs, ObserveArgs};

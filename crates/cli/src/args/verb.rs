@@ -2,8 +2,8 @@
 
 use super::help::{examples_last, grouped};
 use super::{
-    CleanArgs, CompareArgs, LikeArgs, ListArgs, ManualArgs, ModelArgs, ObserveArgs, PrivateArgs,
-    ProbeArgs, RunArgs, ShowArgs, SurveyArgs, VerifyArgs,
+    CleanArgs, CompareArgs, EngineArgs, LikeArgs, ListArgs, ManualArgs, ModelArgs, ObserveArgs,
+    PrivateArgs, ProbeArgs, RunArgs, ShowArgs, SurveyArgs, VerifyArgs,
 };
 use clap::error::ErrorKind;
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, Error, FromArgMatches};
@@ -38,6 +38,7 @@ pub(crate) enum Verb {
     Observe(ObserveArgs),
     Private(PrivateArgs),
     Clean(CleanArgs),
+    Engine(EngineArgs),
     Compat(CompatCommand),
     Completions(ShellArgs),
     Manual(ManualArgs),
@@ -97,6 +98,7 @@ pub(crate) fn definition() -> Command {
         .subcommand(ObserveArgs::augment_args(Command::new("observe")))
         .subcommand(PrivateArgs::augment_args(Command::new("private")))
         .subcommand(CleanArgs::augment_args(Command::new("clean")))
+        .subcommand(EngineArgs::augment_args(Command::new("engine")))
         .subcommands(CompatCommand::definitions())
         .subcommand(ShellArgs::augment_args(Command::new("completions")))
         .subcommand(ManualArgs::augment_args(Command::new("manual")))
@@ -160,6 +162,7 @@ fn verb_of(matches: &ArgMatches) -> Result<Verb, Error> {
         "list" => Verb::List(ListArgs::from_arg_matches(matches)?),
         "observe" => Verb::Observe(ObserveArgs::from_arg_matches(matches)?),
         "clean" => Verb::Clean(CleanArgs::from_arg_matches(matches)?),
+        "engine" => Verb::Engine(EngineArgs::from_arg_matches(matches)?),
         "private" => Verb::Private(PrivateArgs::from_arg_matches(matches)?),
         "completions" => Verb::Completions(ShellArgs::from_arg_matches(matches)?),
         "manual" => Verb::Manual(ManualArgs::from_arg_matches(matches)?),

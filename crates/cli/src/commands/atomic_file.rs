@@ -19,21 +19,27 @@ const NAMES_MAX: u32 = 100;
 
 /// Writes a file under the invariants above.
 pub(super) fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    write_by(path, |file| file.write_all(bytes))
+}
+
+/// The same for a file that `fill` writes piece by piece. If it fails, the file is not replaced.
+pub(super) fn write_by<T, E: From<io::Error>>(
+    path: &Path,
+    fill: impl FnOnce(&mut File) -> Result<T, E>,
+) -> Result<T, E> {
     let found = match fs::metadata(path) {
         Ok(found) => Some(found),
         Err(error) if error.kind() == ErrorKind::NotFound => None,
-        Err(error) => return Err(error),
+        Err(error) => return Err(error.into()),
     };
     let place = end_of_links(path)?;
     match found {
-        Some(found) if !found.is_file() => {
-            OpenOptions::new().write(true).open(path)?.write_all(bytes)
-        }
+        Some(found) if !found.is_file() => fill(&mut OpenOptions::new().write(true).open(path)?),
         // An open descriptor: its writer must not be left with a removed file.
         Some(_) if place.starts_with("/proc") => {
-            OpenOptions::new().append(true).open(path)?.write_all(bytes)
+            fill(&mut OpenOptions::new().append(true).open(path)?)
         }
-        found => replace(&place, found.as_ref(), bytes),
+        found => replace(&place, found.as_ref(), fill),
     }
 }
 
@@ -65,9 +71,13 @@ fn folder(path: &Path) -> &Path {
 }
 
 /// Writes a temporary file next to `path` and renames it over `path`.
-fn replace(path: &Path, old: Option<&Metadata>, bytes: &[u8]) -> io::Result<()> {
+fn replace<T, E: From<io::Error>>(
+    path: &Path,
+    old: Option<&Metadata>,
+    fill: impl FnOnce(&mut File) -> Result<T, E>,
+) -> Result<T, E> {
     let (mut file, temporary) = create_next_to(path)?;
-    let written = file.write_all(bytes).and_then(|()| {
+    let written = fill(&mut file).and_then(|filled| {
         if let Some(old) = old {
             file.set_permissions(old.permissions())?;
             let own = file.metadata()?;
@@ -76,7 +86,8 @@ fn replace(path: &Path, old: Option<&Metadata>, bytes: &[u8]) -> io::Result<()> 
                 drop(fchown(&file, Some(old.uid()), Some(old.gid())));
             }
         }
-        fs::rename(&temporary, path)
+        fs::rename(&temporary, path)?;
+        Ok(filled)
     });
     if written.is_err() {
         // The temporary file is useless; if it cannot be removed, the first error still explains why.

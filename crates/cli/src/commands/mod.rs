@@ -8,6 +8,7 @@
 //! | `compat.rs` | runs pgbench, sysbench and ycsb command lines |
 //! | `disk_model.rs`, `probe.rs` | the disk: calculated, and measured |
 //! | `dry_run.rs`, `live_option.rs` | `--dry-run` and `--live` |
+//! | `engine.rs` | `engine` |
 //! | `environment.rs` | facts that every record holds |
 //! | `manual.rs` | manual pages and completions |
 //! | `run.rs`, `run_matrix.rs`, `series.rs` | `run`: the request, its cases, and their execution with records |
@@ -22,6 +23,7 @@ mod compare;
 mod compat;
 mod disk_model;
 mod dry_run;
+mod engine;
 mod environment;
 mod list;
 mod live_option;
@@ -43,6 +45,7 @@ pub(crate) use clean::clean;
 pub(crate) use compare::compare;
 pub(crate) use compat::compat;
 pub(crate) use disk_model::model;
+pub(crate) use engine::engine;
 pub(crate) use list::list;
 pub(crate) use manual::{completions, manual};
 pub(crate) use observe::observe;

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `support.rs` | starts the program in its own directory |
 //! | `runs.rs`, `records.rs`, `survey.rs`, `meter.rs` | runs, records, a survey, profiled runs |
+//! | `engine.rs` | `engine`: inspect, verify, dump, load |
 //! | `fitness.rs` | `probe --for`, `--beside`, `--watch` |
 //! | `pgbench.rs`, `sysbench.rs`, `ycsb.rs` | the compatibility commands |
 //! | `verify.rs`, `verify_disk.rs`, `verify_isolation.rs` | `verify` |
@@ -13,6 +14,7 @@
 
 mod bad_input;
 mod disk_space;
+mod engine;
 mod fitness;
 mod help_texts;
 mod interrupts;

@@ -254,8 +254,8 @@ fn follows((tree, key): (TreeId, &[u8]), (other_tree, other): (TreeId, &[u8])) -
 }
 
 /// Prefetches the leaves of many rows at once, so that locking does not wait for them one by one, and loads
-/// those that are not resident. Skips rows whose leaf was read before or, if a leaf costs no read of the disk,
-/// is likely that of a neighbour.
+/// those that are not resident. Skips rows whose leaf was read before or, if a leaf costs no read of the
+/// disk, is likely that of a neighbour.
 fn prefetch_rows<D: Disk>(core: &Core<D>, txn: &mut Transaction) -> Result<()> {
     let Transaction { writes, arena, commit, trees, .. } = txn;
     let may_miss = core.buffer.may_miss();

@@ -46,7 +46,7 @@ fn reads(store: &Store) -> u64 {
 }
 
 #[test]
-fn a_scan_reads_ahead_in_both_directions_as_far_as_it_goes_and_not_beyond_its_range() {
+fn a_scan_reads_ahead_in_both_directions_and_not_beyond_its_range() {
     let (low, high) = (500_u32.to_be_bytes(), 519_u32.to_be_bytes());
     for direction in [Direction::Ascending, Direction::Descending] {
         let store = wide_store();

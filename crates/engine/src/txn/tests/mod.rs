@@ -8,6 +8,7 @@
 //! | `schedule.rs`, `stress.rs` | sessions stopped between every two steps; free-running threads |
 //! | `wrong_order.rs` | planted bugs in the order of the commit's steps |
 //! | `adjacent_rows.rs` | neighbouring rows locked and applied under one latch |
+//! | `evicted_reads.rs` | leaves that are not in memory when they are needed |
 //! | `limited_scans.rs` | scans with a limit |
 //! | `limits.rs`, `memory.rs` | limits on values; caps on memory |
 //! | `failed_log.rs` | calls after the log has failed |

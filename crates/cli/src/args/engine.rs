@@ -1,0 +1,94 @@
+//! `syncline engine`: commands for a database of the engine that no program has open.
+
+use clap::{Args, Subcommand};
+use std::path::PathBuf;
+
+/// Inspect, verify, dump and load a database of the engine that no program has open.
+#[derive(Args, Debug)]
+#[command(
+    before_help = "Examples:\n  syncline engine inspect bank\n  syncline engine verify bank\n  syncline engine dump bank --output bank.jsonl\n  syncline engine load copy bank.jsonl",
+    disable_help_subcommand = true
+)]
+pub(crate) struct EngineArgs {
+    #[command(subcommand)]
+    pub(crate) verb: EngineVerb,
+}
+
+/// What to do with the database.
+#[derive(Subcommand, Debug)]
+pub(crate) enum EngineVerb {
+    /// Print a database's files, settings, checkpoint and tables
+    Inspect(InspectArgs),
+    /// Read everything in a database and check it: pages, trees, and indexes against rows
+    Verify(VerifyDatabaseArgs),
+    /// Write tables with their rows in a portable text form
+    Dump(DumpArgs),
+    /// Load tables from a dump
+    Load(LoadArgs),
+}
+
+/// Which database.
+#[derive(Args, Debug)]
+pub(crate) struct DatabaseArgs {
+    /// The database's directory
+    #[arg(value_name = "DIR")]
+    pub(crate) directory: PathBuf,
+
+    /// The log's directory, if it is not in the database's own
+    #[arg(long, value_name = "DIR")]
+    pub(crate) log: Option<PathBuf>,
+}
+
+/// Options of `engine inspect`.
+#[derive(Args, Debug)]
+#[command(
+    before_help = "Examples:\n  syncline engine inspect bank\n  syncline engine inspect bank --log /mnt/log/bank"
+)]
+pub(crate) struct InspectArgs {
+    #[command(flatten)]
+    pub(crate) database: DatabaseArgs,
+}
+
+/// Options of `engine verify`.
+#[derive(Args, Debug)]
+#[command(
+    before_help = "Examples:\n  syncline engine verify bank\n  syncline engine verify bank --log /mnt/log/bank",
+    after_help = "Exit codes: 0 nothing is wrong; 1 something is damaged, and every problem was printed; 2 the database could not be opened."
+)]
+pub(crate) struct VerifyDatabaseArgs {
+    #[command(flatten)]
+    pub(crate) database: DatabaseArgs,
+}
+
+/// Options of `engine dump`.
+#[derive(Args, Debug)]
+#[command(
+    before_help = "Examples:\n  syncline engine dump bank --output bank.jsonl\n  syncline engine dump bank --table account | gzip > account.jsonl.gz"
+)]
+pub(crate) struct DumpArgs {
+    #[command(flatten)]
+    pub(crate) database: DatabaseArgs,
+
+    /// Only this table; may be given several times
+    #[arg(long = "table", value_name = "NAME")]
+    pub(crate) tables: Vec<String>,
+
+    /// Write to this file, completely or not at all, instead of standard output
+    #[arg(long, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+}
+
+/// Options of `engine load`.
+#[derive(Args, Debug)]
+#[command(
+    before_help = "Examples:\n  syncline engine load copy bank.jsonl\n  syncline engine load copy bank.jsonl --log /mnt/log/copy",
+    after_help = "The dump is checked as a whole before anything is written; the tables in it must not exist. The database is made if the directory does not exist."
+)]
+pub(crate) struct LoadArgs {
+    #[command(flatten)]
+    pub(crate) database: DatabaseArgs,
+
+    /// The dump
+    #[arg(value_name = "FILE")]
+    pub(crate) dump: PathBuf,
+}

@@ -1,0 +1,138 @@
+//! `syncline engine`: a database of the engine that no program has open.
+//!
+//! Every command opens the database as its program would, with a cache of [`CACHE_BYTES`]: it recovers from
+//! the log what is not in the data file, and takes a checkpoint when it closes.
+
+use super::atomic_file;
+use crate::args::{DatabaseArgs, DumpArgs, EngineArgs, EngineVerb, LoadArgs};
+use std::fs::File;
+use std::io::{self, BufReader, BufWriter, Write};
+use std::path::Path;
+use syncline_console::{CannotRun, Outcome, Verdict, terminal};
+use syncline_dump::Contents;
+use syncline_engine::{BufferMode, Database, Options};
+
+/// Memory for the pages of the database, which may be larger.
+const CACHE_BYTES: u64 = 256 << 20;
+
+/// Bytes of a dump that are written at once.
+const WRITE_BYTES: usize = 256 << 10;
+
+pub(crate) fn engine(args: &EngineArgs) -> Outcome {
+    match &args.verb {
+        EngineVerb::Inspect(args) => {
+            let database = open(&args.database)?;
+            terminal::print(&database.inspect()?.to_string())?;
+            database.close()?;
+            Ok(Verdict::Holds)
+        }
+        EngineVerb::Verify(args) => verify(&args.database),
+        EngineVerb::Dump(args) => dump(args),
+        EngineVerb::Load(args) => load(args),
+    }
+}
+
+fn verify(args: &DatabaseArgs) -> Outcome {
+    let database = open(args)?;
+    let problems = database.verify()?;
+    if !problems.is_empty() {
+        // It is not closed: that would write a checkpoint of what is damaged.
+        terminal::print(&(problems.join("\n") + "\n"))?;
+        return Ok(Verdict::Broken);
+    }
+    let tables = database.tables();
+    let indexes: usize = tables.iter().map(|schema| schema.indexes().len()).sum();
+    terminal::print(&format!(
+        "nothing is wrong with {}: {}, {}, durable up to {}\n",
+        args.directory.display(),
+        counted(tables.len() as u64, "table"),
+        if indexes == 1 { "1 index".to_owned() } else { format!("{indexes} indexes") },
+        database.durable_lsn()
+    ))?;
+    database.close()?;
+    Ok(Verdict::Holds)
+}
+
+fn dump(args: &DumpArgs) -> Outcome {
+    let database = open(&args.database)?;
+    let write = |out: &mut dyn Write| {
+        let mut out = BufWriter::with_capacity(WRITE_BYTES, out);
+        syncline_dump::write(&database, &args.tables, &mut out)
+    };
+    let written = if let Some(path) = &args.output {
+        atomic_file::write_by(path, |file| write(file).map_err(CannotRun::from))?
+    } else {
+        match write(&mut StandardOutput) {
+            // The reader of the pipe has seen enough.
+            Err(syncline_dump::Error::Io { error, .. })
+                if error.kind() == io::ErrorKind::BrokenPipe =>
+            {
+                return Ok(Verdict::Holds);
+            }
+            written => written?,
+        }
+    };
+    database.close()?;
+    terminal::note(&format!("dumped {}", of(written)));
+    Ok(Verdict::Holds)
+}
+
+fn load(args: &LoadArgs) -> Outcome {
+    let unreadable = |error: io::Error| {
+        CannotRun::because(format!("cannot read {}: {error}", args.dump.display()))
+    };
+    let open_dump = || File::open(&args.dump).map(BufReader::new).map_err(unreadable);
+    // Before the database is made.
+    syncline_dump::check(open_dump()?)?;
+    let directory = &args.database.directory;
+    let database = Database::open_or_create(directory, options(&args.database))?;
+    let loaded = syncline_dump::load(&database, open_dump()?)?;
+    database.close()?;
+    terminal::note(&format!("loaded {} into {}", of(loaded), directory.display()));
+    Ok(Verdict::Holds)
+}
+
+fn open(args: &DatabaseArgs) -> Result<Database, CannotRun> {
+    must_exist(&args.directory)?;
+    Ok(Database::open(&args.directory, options(args))?)
+}
+
+/// A missing directory is more likely a typing error than a database that lost its files.
+fn must_exist(directory: &Path) -> Result<(), CannotRun> {
+    let what = match std::fs::metadata(directory) {
+        Ok(found) if found.is_dir() => return Ok(()),
+        Ok(_) => "it is not a directory".to_owned(),
+        Err(error) => error.to_string(),
+    };
+    Err(CannotRun::because(format!("cannot open the database {}: {what}", directory.display())))
+}
+
+fn options(args: &DatabaseArgs) -> Options {
+    Options {
+        log_directory: args.log.clone(),
+        ..Options::with_cache(BufferMode::Disk, CACHE_BYTES)
+    }
+}
+
+fn of(contents: Contents) -> String {
+    format!("{} with {}", counted(contents.tables, "table"), counted(contents.rows, "row"))
+}
+
+fn counted(count: u64, what: &str) -> String {
+    let plural = if count == 1 { "" } else { "s" };
+    format!("{count} {what}{plural}")
+}
+
+/// Standard output as a destination.
+struct StandardOutput;
+
+impl Write for StandardOutput {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        terminal::print_piece(bytes)?;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}

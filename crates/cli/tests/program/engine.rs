@@ -1,0 +1,84 @@
+//! `syncline engine`: a database is inspected, verified, dumped and loaded from outside.
+
+use crate::support::{folder, syncline};
+use std::fs;
+use std::path::Path;
+
+/// Makes the database `db` with rows in it.
+fn database(folder: &Path) {
+    let run = "run ycsb --on engine:db --reuse --records 300 --transactions 20 --clients 2 --line none \
+               --warm-up 0s --quiet";
+    let result = syncline(folder, run);
+    assert_eq!(result.code, 0, "{result:?}");
+}
+
+#[test]
+fn a_database_is_dumped_loaded_and_dumped_again_to_the_same_bytes() {
+    let folder = folder();
+    database(folder.path());
+    let at = |name: &str| folder.path().join(name);
+    let inspected = syncline(folder.path(), "engine inspect db");
+    assert_eq!(inspected.code, 0, "{inspected:?}");
+    assert!(inspected.out.contains("table usertable: tree"), "{inspected:?}");
+    assert_eq!(syncline(folder.path(), "engine dump db --output first.jsonl").code, 0);
+    let loaded = syncline(folder.path(), "engine load copy first.jsonl");
+    assert_eq!(loaded.code, 0, "{loaded:?}");
+    assert!(loaded.err.contains("loaded 2 tables with 301 rows into copy"), "{loaded:?}");
+    let printed = syncline(folder.path(), "engine dump copy");
+    let first = fs::read_to_string(at("first.jsonl")).unwrap();
+    assert!(printed.code == 0 && printed.out == first, "{printed:?}");
+    let verified = syncline(folder.path(), "engine verify copy");
+    assert_eq!(verified.code, 0, "{verified:?}");
+    assert!(verified.out.contains("nothing is wrong with copy: 2 tables"), "{verified:?}");
+
+    let again = syncline(folder.path(), "engine load copy first.jsonl");
+    assert_eq!(again.code, 2, "{again:?}");
+    assert!(again.err.contains("has a table syncline_mark already"), "{again:?}");
+    fs::write(at("cut.jsonl"), &first[..first.len() / 2]).unwrap();
+    let cut = syncline(folder.path(), "engine load new cut.jsonl");
+    assert_eq!(cut.code, 2, "{cut:?}");
+    assert!(cut.err.contains("of the dump: "), "{cut:?}");
+    assert!(!at("new").exists(), "a refused dump makes no database");
+    let missing = syncline(folder.path(), "engine dump db --table no --output none.jsonl");
+    assert!(missing.code == 2 && missing.err.contains("no table no"), "{missing:?}");
+    assert!(!at("none.jsonl").exists(), "a failed dump leaves no file");
+}
+
+#[test]
+fn damage_is_printed_and_the_exit_code_says_so() {
+    let folder = folder();
+    database(folder.path());
+    let data = folder.path().join("db/data");
+    let mut bytes = fs::read(&data).unwrap();
+    let name = b"user";
+    let found = bytes.windows(name.len()).rposition(|window| window == name);
+    bytes[found.expect("a row's key is in the data file")] ^= 1;
+    fs::write(&data, bytes).unwrap();
+    let verified = syncline(folder.path(), "engine verify db");
+    assert_eq!(verified.code, 1, "{verified:?}");
+    assert!(verified.out.contains("its checksum does not match"), "{verified:?}");
+    let dumped = syncline(folder.path(), "engine dump db --output dump.jsonl");
+    assert!(dumped.code == 2 && dumped.err.contains("is damaged"), "{dumped:?}");
+    assert!(!folder.path().join("dump.jsonl").exists());
+}
+
+#[test]
+fn what_is_no_database_is_refused_in_one_sentence() {
+    let folder = folder();
+    fs::create_dir(folder.path().join("empty")).unwrap();
+    fs::write(folder.path().join("file"), "text\n").unwrap();
+    for (command, what) in [
+        ("engine inspect nowhere", "cannot open the database nowhere: No such file"),
+        ("engine verify file", "cannot open the database file: it is not a directory"),
+        ("engine dump empty", "no data file at empty/data"),
+        ("engine load new nowhere", "cannot read nowhere: No such file"),
+        ("engine load new file", "line 1 of the dump: this is no dump"),
+        ("engine load new empty", "cannot read the dump: Is a directory"),
+    ] {
+        let result = syncline(folder.path(), command);
+        assert_eq!(result.code, 2, "{command}: {result:?}");
+        assert!(result.err.contains(what), "{command}: {result:?}");
+        assert_eq!(result.err.trim_end().lines().count(), 1, "{command}: {result:?}");
+    }
+    assert!(!folder.path().join("new").exists());
+}
