@@ -11,10 +11,10 @@
 //! {"tables":1,"rows":2,"crc32c":"8a9136aa"}
 //! ```
 //!
-//! The first line names the format and its version. Then each table has a line with its definition (`table`), a
-//! line for each row, in the order of the primary key, and a line with the number of its rows. The last line
-//! has the number of tables and rows, and the CRC-32C of all bytes before it, in eight hexadecimal digits.
-//! `docs/engine-dump.md` describes every field.
+//! The first line names the format and its version. Then each table has a line with its definition (`table`),
+//! a line for each row, in the order of the primary key, and a line with the number of its rows. The last
+//! line has the number of tables and rows, and the CRC-32C of all bytes before it, in eight hexadecimal
+//! digits. `docs/engine-dump.md` describes every field.
 //!
 //! Invariants:
 //! 1. A dump holds the rows of one snapshot, with every value exactly: what is loaded from it equals what was

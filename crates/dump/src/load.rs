@@ -1,8 +1,8 @@
 //! Loads a dump, in two readings: the first checks all of it, the second writes.
 //!
-//! Rows are inserted in transactions of at most [`BATCH_ROWS`] rows and about [`BATCH_BYTES`] bytes, so that a
-//! load is in the log like any other change. If one is refused (two rows have one key, the disk is full), the
-//! tables made so far are dropped.
+//! Rows are inserted in transactions of at most [`BATCH_ROWS`] rows and about [`BATCH_BYTES`] bytes, so that
+//! a load is in the log like any other change. If one is refused (two rows have one key, the disk is full),
+//! the tables made so far are dropped.
 
 use crate::Contents;
 use crate::cell::Cell;

@@ -25,6 +25,8 @@ pub struct Counts {
     pub directory_syncs: u64,
     /// Reads.
     pub reads: u64,
+    /// Calls of [`File::read_batch`]; their reads count as reads, too.
+    pub read_batches: u64,
     /// Bytes that the reads returned.
     pub read_bytes: u64,
     /// Calls of [`File::set_len`].
@@ -45,6 +47,7 @@ impl Counts {
             syncs_all: self.syncs_all - earlier.syncs_all,
             directory_syncs: self.directory_syncs - earlier.directory_syncs,
             reads: self.reads - earlier.reads,
+            read_batches: self.read_batches - earlier.read_batches,
             read_bytes: self.read_bytes - earlier.read_bytes,
             set_lens: self.set_lens - earlier.set_lens,
             preallocated_bytes: self.preallocated_bytes - earlier.preallocated_bytes,
@@ -131,6 +134,7 @@ impl<F: File> File for CountingFile<F> {
 
     fn read_batch(&self, reads: &mut [BatchRead<'_>]) -> Vec<Result<usize>> {
         let results = self.file.read_batch(reads);
+        add(&self.counters.read_batches, 1);
         for bytes in results.iter().flatten() {
             add(&self.counters.reads, 1);
             add(&self.counters.read_bytes, *bytes as u64);
@@ -189,6 +193,7 @@ struct Counters {
     syncs_all: AtomicU64,
     directory_syncs: AtomicU64,
     reads: AtomicU64,
+    read_batches: AtomicU64,
     read_bytes: AtomicU64,
     set_lens: AtomicU64,
     preallocated_bytes: AtomicU64,
@@ -205,6 +210,7 @@ impl Counters {
             syncs_all: value(&self.syncs_all),
             directory_syncs: value(&self.directory_syncs),
             reads: value(&self.reads),
+            read_batches: value(&self.read_batches),
             read_bytes: value(&self.read_bytes),
             set_lens: value(&self.set_lens),
             preallocated_bytes: value(&self.preallocated_bytes),
@@ -259,6 +265,7 @@ mod tests {
             synced_writes: 1,
             directory_syncs: 1,
             reads: 1,
+            read_batches: 0,
             read_bytes: 50,
             set_lens: 1,
             ..Counts::default()

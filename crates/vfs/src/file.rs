@@ -124,7 +124,8 @@ pub trait File: Debug + Send + Sync + 'static {
     /// Reads up to `buffer.len()` bytes; fewer only at the end of the file. Returns how many.
     fn read_at(&self, buffer: &mut [u8], offset: u64) -> Result<usize>;
 
-    /// Makes several reads, each as [`File::read_at`], in any order and at the same time where the system can.
+    /// Makes several reads, each as [`File::read_at`], in any order and at the same time where the system
+    /// can.
     fn read_batch(&self, reads: &mut [BatchRead<'_>]) -> Vec<Result<usize>> {
         reads.iter_mut().map(|read| self.read_at(read.buffer, read.offset)).collect()
     }

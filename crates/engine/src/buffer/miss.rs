@@ -3,7 +3,8 @@
 //! A page is missed if it has not been loaded since opening, or was evicted. Tests also force misses: with
 //! `miss_every` = n every n-th translation reports that the page is absent. After a load, a thread finds its
 //! next pages without a miss, usually enough for one descent, occasionally thousands, so that an operation
-//! that starts again from the beginning makes progress for every n. Commit sections run without forced misses.
+//! that starts again from the beginning makes progress for every n. Commit sections run without forced
+//! misses.
 
 use crate::ids::PageId;
 use std::cell::Cell;

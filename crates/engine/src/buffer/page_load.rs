@@ -156,9 +156,9 @@ impl Buffer {
         (next < end).then_some(next)
     }
 
-    /// Loads pages that are needed soon, with reads at the same time. It is a hint: pages that do not fit, that
-    /// cannot be read or that another thread is loading are left to those who need them. The caller holds no
-    /// latch, no section and no [`pin`](super::pin).
+    /// Loads pages that are needed soon, with reads at the same time. It is a hint: pages that do not fit,
+    /// that cannot be read or that another thread is loading are left to those who need them. The caller
+    /// holds no latch, no section and no [`pin`](super::pin).
     pub(crate) fn load_batch(&self, pages: impl Iterator<Item = PageId>) {
         let Some(on_disk) = &self.on_disk else {
             return;

@@ -412,6 +412,7 @@ impl<F: syncline_vfs::File> FrameWriter<F> {
 
 /// The most bytes that a record with this content takes, alone in its frames, in segments of any sizes. All
 /// of its frames but the last are longest frames of their segments, which are multiples of the unit.
+#[inline]
 pub(super) fn claim_bytes(content_bytes: usize, unit: u32, frame_bytes_max: usize) -> u64 {
     let payload = frame::RECORD_HEADER_BYTES + content_bytes;
     let in_smallest = frame_bytes_max.min(options::FRAME_BYTES_MIN) - frame::HEADER_BYTES;

@@ -1,9 +1,14 @@
 //! Redo: applies a log record to trees and pages while nothing else uses them.
 //!
 //! Deleted rows leave no ghost: there are no readers of older versions. No checkpoint runs, so pre-images are
-//! never needed; all pages are in memory, so a miss is a forced one and is loaded at once.
+//! never needed.
+//!
+//! Where pages may be on disk, commits wait until there are [`WAITING_BYTES`] of them: then the leaves of all
+//! their rows are read at the same time, and the commits are redone in their order. A page that is missing
+//! nevertheless is loaded when it is needed.
 
 use crate::access::btree::extents::{self, ExtentPointer};
+use crate::access::btree::prefetch::{PrefetchTarget, load_leaves};
 use crate::access::btree::{Blocked, Leaf, MergeOutcome, MergeTrigger, SPLIT_PAGES, Tree};
 use crate::buffer::VersionWord;
 use crate::buffer::page::Kind;
@@ -28,6 +33,10 @@ pub(crate) struct Redone {
     pub(crate) unnamed_trees: Vec<TreeId>,
 }
 
+/// Bytes of records whose leaves are read together. Records of 100 bytes need as many pages as a cache of 20
+/// MiB holds.
+const WAITING_BYTES: usize = 256 << 10;
+
 /// Redoes commits on the trees of a tree directory.
 pub(crate) struct Redo<'d> {
     buffer: &'d Buffer,
@@ -36,15 +45,90 @@ pub(crate) struct Redo<'d> {
     tree: Option<Arc<Tree>>,
     redone: Redone,
     failure: Option<Error>,
+    waiting: Waiting,
+}
+
+/// Commits that wait for their pages.
+#[derive(Default)]
+struct Waiting {
+    /// Each commit, and where its record ends.
+    commits: Vec<(Csn, usize)>,
+    records: Vec<u8>,
+    /// The keys of their rows, and the rows.
+    keys: Vec<u8>,
+    targets: Vec<PrefetchTarget>,
 }
 
 impl<'d> Redo<'d> {
     pub(crate) fn new(buffer: &'d Buffer, tree_directory: &'d TreeDirectory) -> Redo<'d> {
-        Redo { buffer, tree_directory, tree: None, redone: Redone::default(), failure: None }
+        Redo {
+            buffer,
+            tree_directory,
+            tree: None,
+            redone: Redone::default(),
+            failure: None,
+            waiting: Waiting::default(),
+        }
     }
 
-    /// Redoes a commit. After a failure it does nothing more; [`Redo::finish`] returns the failure.
+    /// Redoes a commit, now or when its pages have been read. After a failure it does nothing more;
+    /// [`Redo::finish`] returns the failure.
     pub(crate) fn commit(&mut self, csn: Csn, record: &[u8]) {
+        if !self.buffer.may_miss() {
+            self.redo_waiting();
+            return self.redo(csn, record);
+        }
+        let waiting = &mut self.waiting;
+        waiting.records.extend_from_slice(record);
+        waiting.commits.push((csn, waiting.records.len()));
+        if waiting.records.len() >= WAITING_BYTES {
+            self.redo_waiting();
+        }
+    }
+
+    /// Reads the pages of the waiting commits and redoes these.
+    fn redo_waiting(&mut self) {
+        if self.waiting.commits.is_empty() {
+            return;
+        }
+        let mut waiting = std::mem::take(&mut self.waiting);
+        self.load_leaves_of(&mut waiting);
+        let mut start = 0;
+        for (csn, end) in waiting.commits.drain(..) {
+            self.redo(csn, &waiting.records[start..end]);
+            start = end;
+        }
+        waiting.records.clear();
+        self.waiting = waiting;
+    }
+
+    /// Reads the leaves of all rows of the waiting commits, except in trees that these make.
+    fn load_leaves_of(&self, waiting: &mut Waiting) {
+        let Waiting { commits, records, keys, targets } = waiting;
+        keys.clear();
+        targets.clear();
+        let mut start = 0;
+        for &(_, end) in &*commits {
+            // A malformed record is refused when it is redone.
+            for operation in operations(&records[start..end]).flatten() {
+                let (Operation::Put { tree, key, .. }
+                | Operation::Delete { tree, key }
+                | Operation::Splice { tree, key, .. }) = operation
+                else {
+                    continue;
+                };
+                if let Some(tree) = self.tree_directory.tree(tree) {
+                    let from = keys.len();
+                    keys.extend_from_slice(key);
+                    targets.push(PrefetchTarget::new(&tree, from..keys.len()));
+                }
+            }
+            start = end;
+        }
+        load_leaves(self.buffer, keys, targets);
+    }
+
+    fn redo(&mut self, csn: Csn, record: &[u8]) {
         if self.failure.is_some() {
             return;
         }
@@ -56,7 +140,8 @@ impl<'d> Redo<'d> {
     }
 
     /// Ends redo.
-    pub(crate) fn finish(self) -> Result<Redone> {
+    pub(crate) fn finish(mut self) -> Result<Redone> {
+        self.redo_waiting();
         match self.failure {
             None => Ok(self.redone),
             Some(error) => Err(error),

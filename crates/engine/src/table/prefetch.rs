@@ -96,8 +96,8 @@ impl<D: Disk> Prefetcher<D> {
         Ok(self.targets.len() - 1)
     }
 
-    /// Adds a row if reading it would wait for the disk. Returns its position as [`Prefetcher::add`] does; none
-    /// if the row's page is in memory.
+    /// Adds a row if reading it would wait for the disk. Returns its position as [`Prefetcher::add`] does;
+    /// none if the row's page is in memory.
     ///
     /// # Errors
     ///
@@ -116,9 +116,18 @@ impl<D: Disk> Prefetcher<D> {
 
     /// Adds the rows that the session's open transaction writes and for which its commit would wait for the
     /// disk. Returns how many; zero for a session of another database.
+    #[inline]
     pub fn add_writes(&mut self, session: &TypedSession<D>) -> usize {
+        if !self.core.buffer.may_miss() {
+            return 0;
+        }
+        self.add_missing_writes(session)
+    }
+
+    #[cold]
+    fn add_missing_writes(&mut self, session: &TypedSession<D>) -> usize {
         let before = self.targets.len();
-        if Arc::ptr_eq(session.core(), &self.core) && self.core.buffer.may_miss() {
+        if Arc::ptr_eq(session.core(), &self.core) {
             session.each_write(&mut |tree, key| {
                 if is_missing(&self.core.buffer, tree, key) {
                     let start = self.keys.len();
@@ -130,9 +139,9 @@ impl<D: Disk> Prefetcher<D> {
         self.targets.len() - before
     }
 
-    /// Prefetches everything that was added since the last call. Rows that are not in memory are read from the
-    /// disk, all at the same time, and the call waits for them; a failed read is reported by the call that
-    /// needs the row. A closure that reads a row in place must not wait: there only rows in memory are
+    /// Prefetches everything that was added since the last call. Rows that are not in memory are read from
+    /// the disk, all at the same time, and the call waits for them; a failed read is reported by the call
+    /// that needs the row. A closure that reads a row in place must not wait: there only rows in memory are
     /// prefetched.
     pub fn prefetch(&mut self) {
         let _entered = tag::enter(Module::Access);

@@ -27,6 +27,7 @@ use syncline_vfs::Disk;
 const GHOSTS_COLLECTED: usize = 2;
 
 /// Step e: applies every row.
+#[inline]
 pub(super) fn apply<D: Disk>(core: &Core<D>, txn: &mut Transaction, csn: Csn) {
     let _doing = core.watch.enter(Part::Apply, txn.is_measured);
     let guard = crate::buffer::pin();

@@ -24,8 +24,8 @@ impl ReadAhead {
     }
 
     /// Loads leaves from the goal on, in ascending order up to the one that covers `end`, or in descending
-    /// order down to it. It is a hint: what cannot be loaded is left to the scan. The caller holds no latch, no
-    /// section and no [`pin`](crate::buffer::pin).
+    /// order down to it. It is a hint: what cannot be loaded is left to the scan. The caller holds no latch,
+    /// no section and no [`pin`](crate::buffer::pin).
     pub(crate) fn load(
         &mut self,
         (tree, buffer): (&Tree, &Buffer),

@@ -4,8 +4,8 @@ use crate::options::{BufferMode, Options};
 use crate::{Begin, Database, Direction, KeyRange, Kind, PrefetchKey, Schema, Value};
 use std::ops::ControlFlow;
 use std::path::Path;
-use syncline_vfs::SimulatedDisk;
-use syncline_vfs::simulated::{Fault, FaultRule, Metadata};
+use syncline_vfs::simulated::{Crash, Fault, FaultRule, Metadata};
+use syncline_vfs::{CountingDisk, SimulatedDisk};
 
 const ROWS: i64 = 3_000;
 
@@ -186,4 +186,23 @@ fn a_failed_read_of_a_prefetch_is_the_error_of_the_call_that_needs_the_row() {
     for key in &keys {
         assert!(session.get_prefetched(&table, key).unwrap().is_some());
     }
+}
+
+#[test]
+fn recovery_reads_the_leaves_of_scattered_changes_together() {
+    let disk = SimulatedDisk::new(1, Metadata::Strict);
+    let database = reopened(&disk, Path::new("db"));
+    let table = database.table("rows").unwrap();
+    for id in (0..ROWS).step_by(20) {
+        database.run(|tx| tx.delete(&table, &[Value::Int(id)])).unwrap();
+    }
+    let crashed = disk.crash(Crash::DropAll);
+    drop(database);
+    let counting = CountingDisk::new(crashed);
+    let options = Options { resident_bytes_max: 4 << 20, ..options(BufferMode::Disk) };
+    let opened = Database::open_on(&counting, Path::new("db"), options).unwrap();
+    let (counts, loaded) = (counting.counts(), opened.stats().loaded_pages);
+    assert!(loaded > 100, "{loaded} pages");
+    assert!((1..=8).contains(&counts.read_batches), "{counts:?}");
+    assert_eq!(opened.verify().unwrap(), Vec::<String>::new());
 }
