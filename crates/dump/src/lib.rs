@@ -4,7 +4,7 @@
 //!
 //! ```text
 //! {"syncline_dump":1}
-//! {"table":"account","columns":[{"name":"id","kind":"int","nullable":false},…],"key":[{"column":"id"}],"indexes":[]}
+//! {"table":"account","columns":[{"name":"id","kind":"int","nullable":false},…],"key":…,"indexes":[]}
 //! [1,"ada","12.34",null]
 //! [2,"bob","0.00","AAEC"]
 //! {"rows":2}
