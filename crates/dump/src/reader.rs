@@ -8,7 +8,7 @@ use crate::error::{Error, Result};
 use crate::{Contents, VERSION};
 use serde::Deserialize;
 use serde_json::Value as Json;
-use std::io::BufRead;
+use std::io::{BufRead, Read};
 use syncline_engine::Schema;
 
 /// A part of a dump.
@@ -21,8 +21,14 @@ pub(crate) enum Part {
     End,
 }
 
+/// Bytes of the first line at most: a file that is no dump may have no line at all.
+const HEADER_BYTES_MAX: u64 = 4 << 10;
+
+/// Bytes of any other line at most: a row of 64 MiB whose text needs six bytes for each of its own.
+const LINE_BYTES_MAX: u64 = 512 << 20;
+
+/// Later versions may have more fields.
 #[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
 struct HeaderLine {
     syncline_dump: u64,
 }
@@ -65,7 +71,7 @@ impl<R: BufRead> Reader<R> {
             table: None,
             contents: Contents::default(),
         };
-        reader.next_line()?;
+        reader.next_line(HEADER_BYTES_MAX)?;
         let Ok(header) = serde_json::from_slice::<HeaderLine>(&reader.line) else {
             return Err(
                 reader.refuse("this is no dump: it does not begin with {\"syncline_dump\":1}")
@@ -91,7 +97,7 @@ impl<R: BufRead> Reader<R> {
         loop {
             let before = crc32c::crc32c_append(self.crc, &self.line);
             self.crc = before;
-            self.next_line()?;
+            self.next_line(LINE_BYTES_MAX)?;
             if self.table.is_some() {
                 if let Some(part) = self.within_table()? {
                     return Ok(part);
@@ -166,7 +172,7 @@ impl<R: BufRead> Reader<R> {
             return Err(self.refuse("the checksum does not match: the dump was changed or damaged"));
         }
         self.line.clear();
-        let read = self.input.read_until(b'\n', &mut self.line);
+        let read = self.input.by_ref().take(1).read_until(b'\n', &mut self.line);
         match read {
             Ok(0) => Ok(Part::End),
             Ok(_) => {
@@ -177,11 +183,16 @@ impl<R: BufRead> Reader<R> {
         }
     }
 
-    fn next_line(&mut self) -> Result<()> {
+    fn next_line(&mut self, bytes_max: u64) -> Result<()> {
         self.line.clear();
         self.number += 1;
-        let read = self.input.read_until(b'\n', &mut self.line);
-        read.map_err(|error| Error::Io { action: "read", error })?;
+        let read = self.input.by_ref().take(bytes_max).read_until(b'\n', &mut self.line);
+        let bytes = read.map_err(|error| Error::Io { action: "read", error })?;
+        if bytes as u64 == bytes_max && self.line.last() != Some(&b'\n') {
+            return Err(
+                self.refuse(format!("it is longer than {bytes_max} bytes: this is no dump"))
+            );
+        }
         if self.line.last() != Some(&b'\n') {
             return Err(self.refuse("the dump ends too early: it was cut off"));
         }

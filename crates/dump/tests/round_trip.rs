@@ -166,6 +166,7 @@ fn an_error_names_the_line_and_what_is_wrong() {
     let text = String::from_utf8(dump(&small())).unwrap();
     for (from, to, line, what) in [
         ("\"syncline_dump\":1", "\"syncline_dump\":2", 1, "version 2"),
+        ("\"syncline_dump\":1", "\"syncline_dump\":3,\"more\":[]", 1, "version 3"),
         ("\"kind\":\"text\"", "\"kind\":\"blob\"", 2, "\"blob\" is no kind"),
         ("[1,\"ada\"]", "[1,7]", 4, "column name: text is expected"),
         ("[1,\"ada\"]", "[null,\"ada\"]", 4, "column id must not be null"),
@@ -178,6 +179,12 @@ fn an_error_names_the_line_and_what_is_wrong() {
         let error = check(changed.as_bytes()).unwrap_err().to_string();
         assert!(error.contains(&format!("line {line} ")) && error.contains(what), "{error}");
     }
+}
+
+#[test]
+fn endless_input_without_lines_is_refused_at_once() {
+    let error = check(std::io::BufReader::new(std::io::repeat(0))).unwrap_err().to_string();
+    assert!(error.contains("line 1 of the dump: it is longer than 4096 bytes"), "{error}");
 }
 
 #[test]
