@@ -130,14 +130,18 @@ impl Buffer {
     /// The memory that counts towards the cap. Where pages are evicted, frames that wait for their last
     /// reader do not: they are few, and evicting others for them would not free them sooner.
     pub(super) fn capped_bytes(&self) -> u64 {
+        self.capped_without_images() + self.snapshots.image_bytes()
+    }
+
+    fn capped_without_images(&self) -> u64 {
         let waiting = if self.evicts { self.account.retired_bytes() } else { 0 };
-        self.resident_bytes().saturating_sub(waiting)
+        self.bytes_without_images().saturating_sub(waiting)
     }
 
     /// The memory that the cap leaves for images, in bytes.
     pub(super) fn free_for_images(&self) -> u64 {
         let promised = self.promised_bytes.load(Ordering::Relaxed);
-        self.resident_bytes_max.saturating_sub(self.bytes_without_images() + promised)
+        self.resident_bytes_max.saturating_sub(self.capped_without_images() + promised)
     }
 
     /// Allocates a number for a new page of that kind, the lowest free one. [`Buffer::add_page`] then adds
@@ -187,9 +191,12 @@ impl Buffer {
     }
 
     /// Frees pages that have left the table, until the needed memory is free below the cap, or none waits for
-    /// readers any more, or readers take too long. The caller must not hold a [`pin`].
+    /// readers any more, or readers take too long. The caller must not hold a [`pin`]. Where pages are
+    /// evicted, those that wait for readers do not count towards the cap, so there is nothing to wait for.
     pub(crate) fn free_retired(&self, need: MemoryNeed) {
-        self.free_retired_until(|| self.has_memory(need));
+        if !self.evicts {
+            self.free_retired_until(|| self.has_memory(need));
+        }
     }
 
     /// The same until none waits for readers any more, for tests that count bytes.

@@ -2,7 +2,10 @@
 
 use super::harness::Tally;
 use super::search::search;
+use crate::buffer::pin;
 use crate::seeds::{asked_seeds, asked_threads, search_seeds};
+use std::sync::mpsc;
+use std::thread;
 use syncline_instrument::clock;
 
 /// Seeds that are the same each time.
@@ -32,15 +35,37 @@ fn no_seed_breaks_a_promise() {
     }
 }
 
+/// Waits that ended only when another thread let go of freed pages used to run other steps meanwhile.
 #[test]
-fn a_seed_is_the_same_each_time() {
-    for seed in 0..30 {
-        let [one, other] = [0, 1].map(|_| {
-            let mut tally = Tally::default();
-            search(seed, &mut tally).map(|()| tally)
-        });
+fn a_seed_is_the_same_each_time_however_late_memory_is_freed() {
+    for seed in 0..60 {
+        let one = tally(seed);
+        let other = with_held_epoch(|| tally(seed));
         assert_eq!(one, other, "seed {seed}");
     }
+}
+
+fn tally(seed: u64) -> Result<Tally, String> {
+    let mut tally = Tally::default();
+    search(seed, &mut tally).map(|()| tally)
+}
+
+/// Runs `body` while another thread has pinned the epoch, so that no page which leaves meanwhile is freed.
+fn with_held_epoch<R>(body: impl FnOnce() -> R) -> R {
+    let (pinned, is_pinned) = mpsc::channel();
+    let (release, is_released) = mpsc::channel::<()>();
+    thread::scope(|scope| {
+        scope.spawn(move || {
+            let _held = pin();
+            pinned.send(()).expect("the test waits for it");
+            // An error: the test has dropped the sender.
+            is_released.recv().expect_err("nothing is sent");
+        });
+        is_pinned.recv().expect("the thread pins the epoch");
+        let result = body();
+        drop(release);
+        result
+    })
 }
 
 /// A search that lost nothing, or held nothing unacknowledged, has tested nothing.
