@@ -420,6 +420,9 @@ pub enum Error {
     /// A write in a read-only transaction. The transaction stays as it is.
     #[error("a read-only transaction cannot write; begin it as Serializable or Snapshot")]
     ReadOnly,
+    /// A write, or an exclusive transaction, in a database that is open for reading only.
+    #[error("the database is open for reading only; open it with Database::open to change it")]
+    ReadOnlyDatabase,
     /// A position at which the table has no column.
     #[error("table {table} has no column at position {column}; its {columns} columns count from 0")]
     NoColumn {

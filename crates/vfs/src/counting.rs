@@ -182,6 +182,10 @@ impl<F: File> File for CountingFile<F> {
     fn try_lock(&self) -> Result<()> {
         self.file.try_lock()
     }
+
+    fn try_lock_shared(&self) -> Result<()> {
+        self.file.try_lock_shared()
+    }
 }
 
 #[derive(Debug, Default)]

@@ -158,4 +158,8 @@ pub trait File: Debug + Send + Sync + 'static {
     /// Takes the file's exclusive lock until the handle drops, or fails with
     /// [`Error::Locked`](crate::Error::Locked) at once; a second handle of one process is refused too.
     fn try_lock(&self) -> Result<()>;
+
+    /// Takes a shared lock until the handle drops, which other handles may hold, too, or fails with
+    /// [`Error::Locked`](crate::Error::Locked) at once if another handle holds the exclusive one.
+    fn try_lock_shared(&self) -> Result<()>;
 }

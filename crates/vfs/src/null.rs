@@ -10,13 +10,16 @@ use std::collections::BTreeMap;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicI32, AtomicU64, Ordering};
 
 #[derive(Debug, Default)]
 struct NullContents {
     bytes: AtomicU64,
-    locked: AtomicBool,
+    /// [`EXCLUSIVE`], or how many handles share the lock.
+    lock: AtomicI32,
 }
+
+const EXCLUSIVE: i32 = -1;
 
 /// A disk without bytes. Copies are the same disk.
 #[derive(Clone, Debug, Default)]
@@ -29,7 +32,8 @@ pub struct NullDisk {
 pub struct NullFile {
     path: PathBuf,
     contents: Arc<NullContents>,
-    holds_lock: AtomicBool,
+    /// 0, 1 for a share of the lock, or [`EXCLUSIVE`].
+    held: AtomicI32,
 }
 
 impl NullDisk {
@@ -54,7 +58,7 @@ impl Disk for NullDisk {
                 contents
             }
         };
-        Ok(NullFile { path: path.to_owned(), contents, holds_lock: AtomicBool::new(false) })
+        Ok(NullFile { path: path.to_owned(), contents, held: AtomicI32::new(0) })
     }
 
     fn create_directory(&self, _path: &Path) -> Result<()> {
@@ -125,19 +129,35 @@ impl File for NullFile {
     }
 
     fn try_lock(&self) -> Result<()> {
-        if self.contents.locked.swap(true, Ordering::AcqRel) {
+        if self.held.load(Ordering::Acquire) == EXCLUSIVE {
+            return Ok(());
+        }
+        self.lock(|lock| (lock == 0).then_some(EXCLUSIVE), EXCLUSIVE)
+    }
+
+    fn try_lock_shared(&self) -> Result<()> {
+        if self.held.load(Ordering::Acquire) == 1 {
+            return Ok(());
+        }
+        self.lock(|lock| (lock >= 0).then(|| lock + 1), 1)
+    }
+}
+
+impl NullFile {
+    /// Takes the lock if `next` has a value for it, and notes what this handle holds.
+    fn lock(&self, next: impl Fn(i32) -> Option<i32>, held: i32) -> Result<()> {
+        let lock = &self.contents.lock;
+        if lock.fetch_update(Ordering::AcqRel, Ordering::Acquire, next).is_err() {
             return Err(Error::Locked { path: self.path.clone() });
         }
-        self.holds_lock.store(true, Ordering::Release);
+        self.held.store(held, Ordering::Release);
         Ok(())
     }
 }
 
 impl Drop for NullFile {
     fn drop(&mut self) {
-        if self.holds_lock.load(Ordering::Acquire) {
-            self.contents.locked.store(false, Ordering::Release);
-        }
+        self.contents.lock.fetch_sub(self.held.load(Ordering::Acquire), Ordering::AcqRel);
     }
 }
 

@@ -21,6 +21,7 @@ fn behaves<D: Disk>(disk: &D, folder: &Path) {
     preallocates_zeros(disk, &folder.join("preallocates"));
     names_files(disk, &folder.join("names"));
     locks_once(disk, &folder.join("locks"));
+    shares_a_lock_among_readers_only(disk, &folder.join("shared"));
     refuses_to_write_through_a_reader(disk, &folder.join("reader"));
     serves_removed_files_until_they_are_dropped(disk, &folder.join("removed"));
     every_way_of_opening_syncs(disk, &folder.join("syncs"));
@@ -202,6 +203,24 @@ fn locks_once<D: Disk>(disk: &D, path: &Path) {
     drop(first);
     second.try_lock().unwrap();
     assert!(disk.open(path, OpenOptions::READ).unwrap().try_lock().is_err());
+}
+
+fn shares_a_lock_among_readers_only<D: Disk>(disk: &D, path: &Path) {
+    disk.open(path, NEW).unwrap().write_at(b"a", 0).unwrap();
+    let [one, other] = [0, 1].map(|_| disk.open(path, OpenOptions::READ).unwrap());
+    one.try_lock_shared().unwrap();
+    one.try_lock_shared().unwrap();
+    other.try_lock_shared().unwrap();
+    let writer = disk.open(path, EXISTING).unwrap();
+    assert!(matches!(writer.try_lock(), Err(Error::Locked { .. })));
+    drop(one);
+    assert!(matches!(writer.try_lock(), Err(Error::Locked { .. })), "one share is left");
+    drop(other);
+    writer.try_lock().unwrap();
+    let late = disk.open(path, OpenOptions::READ).unwrap();
+    assert!(matches!(late.try_lock_shared(), Err(Error::Locked { .. })));
+    drop(writer);
+    late.try_lock_shared().unwrap();
 }
 
 fn refuses_to_write_through_a_reader<D: Disk>(disk: &D, path: &Path) {

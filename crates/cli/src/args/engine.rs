@@ -1,12 +1,13 @@
-//! `syncline engine`: commands for a database of the engine that no program has open.
+//! `syncline engine`: commands for a database of the engine that no program has open for writing.
 
 use clap::{Args, Subcommand};
 use std::path::PathBuf;
 
-/// Inspect, verify, dump and load a database of the engine that no program has open.
+/// Inspect, verify, dump and load a database of the engine that no program has open for writing.
 #[derive(Args, Debug)]
 #[command(
     before_help = "Examples:\n  syncline engine inspect bank\n  syncline engine verify bank\n  syncline engine dump bank --output bank.jsonl\n  syncline engine load copy bank.jsonl",
+    after_help = "inspect, verify and dump change nothing and need no right to write: what only the log holds is recovered in memory.",
     disable_help_subcommand = true
 )]
 pub(crate) struct EngineArgs {
@@ -82,7 +83,7 @@ pub(crate) struct DumpArgs {
 #[derive(Args, Debug)]
 #[command(
     before_help = "Examples:\n  syncline engine load copy bank.jsonl\n  syncline engine load copy bank.jsonl --log /mnt/log/copy",
-    after_help = "The dump is checked as a whole before anything is written; the tables in it must not exist. The database is made if the directory does not exist."
+    after_help = "The database is opened for writing, so no other program may have it open. The dump is checked as a whole before anything is written; the tables in it must not exist. The database is made if the directory does not exist."
 )]
 pub(crate) struct LoadArgs {
     #[command(flatten)]

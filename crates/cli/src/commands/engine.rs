@@ -1,7 +1,8 @@
-//! `syncline engine`: a database of the engine that no program has open.
+//! `syncline engine`: a database of the engine that no program has open for writing.
 //!
-//! Every command opens the database as its program would, with a cache of [`CACHE_BYTES`]: it recovers from
-//! the log what is not in the data file, and takes a checkpoint when it closes.
+//! All commands but `load` open the database for reading: they recover in memory what only the log holds, and
+//! change nothing. `load` opens it as its program would, and takes a checkpoint when it closes. The cache has
+//! [`CACHE_BYTES`].
 
 use super::atomic_file;
 use crate::args::{DatabaseArgs, DumpArgs, EngineArgs, EngineVerb, LoadArgs};
@@ -21,9 +22,7 @@ const WRITE_BYTES: usize = 256 << 10;
 pub(crate) fn engine(args: &EngineArgs) -> Outcome {
     match &args.verb {
         EngineVerb::Inspect(args) => {
-            let database = open(&args.database)?;
-            terminal::print(&database.inspect()?.to_string())?;
-            database.close()?;
+            terminal::print(&open(&args.database)?.inspect()?.to_string())?;
             Ok(Verdict::Holds)
         }
         EngineVerb::Verify(args) => verify(&args.database),
@@ -36,7 +35,6 @@ fn verify(args: &DatabaseArgs) -> Outcome {
     let database = open(args)?;
     let problems = database.verify()?;
     if !problems.is_empty() {
-        // It is not closed: that would write a checkpoint of what is damaged.
         terminal::print(&(problems.join("\n") + "\n"))?;
         return Ok(Verdict::Broken);
     }
@@ -49,7 +47,6 @@ fn verify(args: &DatabaseArgs) -> Outcome {
         if indexes == 1 { "1 index".to_owned() } else { format!("{indexes} indexes") },
         database.durable_lsn()
     ))?;
-    database.close()?;
     Ok(Verdict::Holds)
 }
 
@@ -72,7 +69,6 @@ fn dump(args: &DumpArgs) -> Outcome {
             written => written?,
         }
     };
-    database.close()?;
     terminal::note(&format!("dumped {}", of(written)));
     Ok(Verdict::Holds)
 }
@@ -94,7 +90,7 @@ fn load(args: &LoadArgs) -> Outcome {
 
 fn open(args: &DatabaseArgs) -> Result<Database, CannotRun> {
     must_exist(&args.directory)?;
-    Ok(Database::open(&args.directory, options(args))?)
+    Ok(Database::open_read_only(&args.directory, options(args))?)
 }
 
 /// A missing directory is more likely a typing error than a database that lost its files.

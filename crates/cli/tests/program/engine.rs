@@ -2,7 +2,8 @@
 
 use crate::support::{folder, syncline};
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use syncline_engine::{Database, Kind, Options, Schema, Value};
 
 /// Makes the database `db` with rows in it.
 fn database(folder: &Path) {
@@ -42,6 +43,54 @@ fn a_database_is_dumped_loaded_and_dumped_again_to_the_same_bytes() {
     let missing = syncline(folder.path(), "engine dump db --table no --output none.jsonl");
     assert!(missing.code == 2 && missing.err.contains("no table no"), "{missing:?}");
     assert!(!at("none.jsonl").exists(), "a failed dump leaves no file");
+}
+
+/// Every file of a database with its bytes.
+fn files(directory: &Path) -> Vec<(PathBuf, Vec<u8>)> {
+    let mut files = Vec::new();
+    for folder in [directory.to_owned(), directory.join("log")] {
+        for entry in fs::read_dir(&folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_file() {
+                let bytes = fs::read(&path).unwrap();
+                files.push((path, bytes));
+            }
+        }
+    }
+    files.sort();
+    files
+}
+
+#[test]
+fn what_only_reads_changes_nothing_and_shares_a_database_with_other_readers() {
+    let folder = folder();
+    database(folder.path());
+    let path = folder.path().join("db");
+    // Commits that no checkpoint holds.
+    let writer = Database::open(&path, Options::default()).unwrap();
+    let schema = Schema::table("late").column("id", Kind::Int).key(["id"]).build().unwrap();
+    let late = writer.create_table(schema).unwrap();
+    writer.run(|transaction| transaction.insert(&late, &[Value::Int(7)])).unwrap();
+    for command in ["engine inspect db", "engine verify db", "engine dump db"] {
+        let used = syncline(folder.path(), command);
+        assert!(used.code == 2 && used.err.contains("is in use"), "{command}: {used:?}");
+        assert_eq!(used.err.trim_end().lines().count(), 1, "{command}: {used:?}");
+    }
+    drop(writer);
+    let before = files(&path);
+    let reader = Database::open_read_only(&path, Options::default()).unwrap();
+    for command in ["engine inspect db", "engine verify db", "engine dump db"] {
+        let result = syncline(folder.path(), command);
+        assert_eq!(result.code, 0, "{command}: {result:?}");
+    }
+    let dumped = syncline(folder.path(), "engine dump db --table late");
+    assert!(dumped.out.contains("\n[7]\n"), "{dumped:?}");
+    let loaded = syncline(folder.path(), "engine dump db --table late --output late.jsonl");
+    assert_eq!(loaded.code, 0, "{loaded:?}");
+    let loaded = syncline(folder.path(), "engine load db late.jsonl");
+    assert!(loaded.code == 2 && loaded.err.contains("is in use"), "{loaded:?}");
+    drop(reader);
+    assert!(files(&path) == before, "a file of the database has changed");
 }
 
 #[test]

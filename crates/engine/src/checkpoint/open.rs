@@ -33,7 +33,8 @@ use syncline_vfs::{Disk, File};
 
 impl<D: Disk> DataFile<D> {
     /// Opens the data file at `path` with its newest usable root and locks it. Refuses a file that is
-    /// damaged, newer, not a data file, never finished, or locked by another handle.
+    /// damaged, newer, not a data file, never finished, or locked by another handle. A file that is read only
+    /// is shared with other readers.
     pub(crate) fn open(disk: &D, path: &Path, options: &FileOptions) -> Result<DataFile<D>> {
         options.check()?;
         let lock = open_lock(disk, path, options)?;
@@ -202,7 +203,11 @@ fn open_lock<D: Disk>(disk: &D, path: &Path, options: &FileOptions) -> Result<D:
         }
         opened => opened?,
     };
-    lock.try_lock()?;
+    if options.read_only {
+        lock.try_lock_shared()?;
+    } else {
+        lock.try_lock()?;
+    }
     if lock.is_empty()? {
         return Err(nothing(
             "the file is empty, which this engine never leaves; restore it from a backup",

@@ -54,6 +54,21 @@ impl Database<RealDisk> {
         Database::open_on(&RealDisk, directory.as_ref(), options)
     }
 
+    /// Opens a database for reading. Nothing in its directories changes: later commits of the log are redone
+    /// in memory, in addition to the pages that `options` allow. Any number of processes may have it open so,
+    /// while none has it open for writing. Every transaction is read-only, and calls that would change
+    /// something fail with [`Error::ReadOnlyDatabase`].
+    ///
+    /// After a crash it shows what [`Database::open`] would find. The last of those commits may have been
+    /// acknowledged to nobody, and another crash may remove them until the database is opened for writing.
+    ///
+    /// # Errors
+    ///
+    /// As [`Database::open`].
+    pub fn open_read_only(directory: impl AsRef<Path>, options: Options) -> Result<Database> {
+        Database::open_read_only_on(&RealDisk, directory.as_ref(), options)
+    }
+
     /// Opens the database of a directory, or makes it if the directory is missing or empty.
     ///
     /// # Errors
@@ -101,6 +116,20 @@ impl<D: Disk> Database<D> {
         Database::started(open::open(disk, directory, options, Threads::Own)?)
     }
 
+    /// [`Database::open_read_only`] on any disk.
+    ///
+    /// # Errors
+    ///
+    /// As there.
+    pub fn open_read_only_on(disk: &D, directory: &Path, options: Options) -> Result<Database<D>> {
+        Database::started(open::open_read_only(disk, directory, options)?)
+    }
+
+    /// True if the database is open for reading only.
+    pub fn is_read_only(&self) -> bool {
+        self.engine.core.options.read_only
+    }
+
     /// The shared state.
     #[cfg(test)]
     pub(crate) fn engine(&self) -> &Engine<D> {
@@ -108,7 +137,9 @@ impl<D: Disk> Database<D> {
     }
 
     fn started(engine: Arc<Engine<D>>) -> Result<Database<D>> {
-        let maintenance_thread = Some(MaintenanceThread::start(&engine)?);
+        let is_writable = !engine.core.options.read_only;
+        let maintenance_thread =
+            is_writable.then(|| MaintenanceThread::start(&engine)).transpose()?;
         let is_resident = engine.options.buffer_mode == BufferMode::Resident;
         let loads_all = is_resident && engine.core.buffer.has_pages_on_disk();
         let page_loader = loads_all.then(|| PageLoader::start(&engine)).transpose()?;
@@ -123,7 +154,7 @@ impl<D: Disk> Database<D> {
     /// transaction is open, [`Error::ExclusiveHere`] or [`Error::ExclusiveTooLong`]: see
     /// [`begin_exclusive`](TypedSession::begin_exclusive).
     pub fn create_table(&self, schema: Schema) -> Result<Table> {
-        self.check()?;
+        self.check_writable()?;
         let made = self.engine.create_table(schema)?;
         self.engine.table(made.schema.name())
     }
@@ -143,7 +174,7 @@ impl<D: Disk> Database<D> {
         schema: Schema,
         rows: impl IntoIterator<Item: AsRef<[Value<'r>]>>,
     ) -> Result<Table> {
-        self.check()?;
+        self.check_writable()?;
         let of_rows = schema.clone();
         let rows = encoded(&of_rows, rows, self.engine.options.key_bytes_max);
         let made = self.engine.load_table(schema, rows)?;
@@ -172,7 +203,7 @@ impl<D: Disk> Database<D> {
     ///
     /// [`Error::NoSuch`]; while an exclusive transaction is open, as [`Database::create_table`].
     pub fn drop_table(&self, name: &str) -> Result<()> {
-        self.check()?;
+        self.check_writable()?;
         self.engine.drop_table(name)
     }
 
@@ -191,7 +222,7 @@ impl<D: Disk> Database<D> {
     /// build; [`Error::Full`] and [`Error::Capped`] if an index cannot be built; while an exclusive
     /// transaction is open, as [`Database::create_table`].
     pub fn change_table(&self, schema: &Schema) -> Result<Table> {
-        self.check()?;
+        self.check_writable()?;
         let changed = self.engine.change_table(schema)?;
         self.engine.table(changed.schema.name())
     }
@@ -229,7 +260,7 @@ impl<D: Disk> Database<D> {
     /// [`Error::Full`] if the data file cannot grow: nothing is lost, try again with more space. While an
     /// exclusive transaction is open, as [`Database::create_table`]. Any other failure closes the database.
     pub fn checkpoint(&self) -> Result<Csn> {
-        self.check()?;
+        self.check_writable()?;
         match &self.engine.checkpoints {
             Some(checkpoints) => checkpoints.run(&self.engine.core, &self.engine.tree_directory),
             None => Ok(self.engine.core.log.durable_lsn()),
@@ -379,9 +410,18 @@ impl<D: Disk> Database<D> {
     ///
     /// As [`Database::flush`] and [`Database::checkpoint`].
     pub fn close(self) -> Result<()> {
+        if self.is_read_only() {
+            return Ok(());
+        }
         let flushed = self.flush();
         let checkpointed = self.checkpoint();
         flushed.and(checkpointed.map(drop))
+    }
+
+    /// Fails if the call would change a database that is open for reading only, or as [`Database::check`].
+    fn check_writable(&self) -> Result<()> {
+        self.engine.core.check_writable()?;
+        self.check()
     }
 
     /// Fails if a call that closes the commit gate would wait for this very thread.

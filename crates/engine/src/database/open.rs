@@ -80,7 +80,8 @@ pub(crate) fn create<D: Disk>(
     disk.remove(&directory.join(MAKING))?;
     disk.sync_directory(directory)?;
     parts.create_catalog_tree()?;
-    parts.assemble(log, Some(file), options, directory)
+    let txn_options = txn_options(&options);
+    parts.assemble(log, Some(file), (options, txn_options), directory)
 }
 
 /// Opens a database.
@@ -90,6 +91,36 @@ pub(crate) fn open<D: Disk>(
     options: Options,
     threads: Threads,
 ) -> Result<Arc<Engine<D>>> {
+    open_for(disk, directory, options, Access::Write(threads))
+}
+
+/// Opens a database for reading: recovery happens in memory, and nothing on the disk changes.
+pub(crate) fn open_read_only<D: Disk>(
+    disk: &D,
+    directory: &Path,
+    options: Options,
+) -> Result<Arc<Engine<D>>> {
+    open_for(disk, directory, options, Access::Read)
+}
+
+/// What a database is opened for.
+enum Access {
+    Read,
+    Write(Threads),
+}
+
+impl Access {
+    fn is_read_only(&self) -> bool {
+        matches!(self, Access::Read)
+    }
+}
+
+fn open_for<D: Disk>(
+    disk: &D,
+    directory: &Path,
+    options: Options,
+    access: Access,
+) -> Result<Arc<Engine<D>>> {
     options.check()?;
     if list(disk, directory)?.is_some_and(|names| names.contains(&MAKING.into())) {
         return Err(Error::Missing {
@@ -97,7 +128,9 @@ pub(crate) fn open<D: Disk>(
             what: "its creation was interrupted, so it holds nothing; create it again".to_owned(),
         });
     }
-    let file = DataFile::open(disk, &directory.join(DATA), &file_options(&options))?;
+    let read_only = access.is_read_only();
+    let file_options = FileOptions { read_only, ..file_options(&options) };
+    let file = DataFile::open(disk, &directory.join(DATA), &file_options)?;
     let options = Options { page_bytes: file.root().page_bytes, ..options };
     options.check()?;
     let listed = listed(&file, directory)?;
@@ -116,15 +149,15 @@ pub(crate) fn open<D: Disk>(
     }
     parts.free_strays();
     parts.create_catalog_tree()?;
-    let threads = log_threads(threads, &parts.buffer);
-    let log = parts.redo(disk, directory, &file, &options, threads);
+    let log = parts.redo(disk, directory, &file, &options, access);
     let log = log.map_err(|error| match error {
         Error::Capped { what, bytes, bytes_max, .. } => {
             Error::Capped { what, bytes, bytes_max, advice: ADVICE_AT_OPEN }
         }
         other => other,
     })?;
-    parts.assemble(log, Some(file), options, directory)
+    let txn_options = TxnOptions { read_only, ..txn_options(&options) };
+    parts.assemble(log, Some(file), (options, txn_options), directory)
 }
 
 /// A database in memory only, with a log that discards its writes.
@@ -140,7 +173,8 @@ pub(crate) fn transient(options: Options) -> Result<Arc<Engine<NullDisk>>> {
     let threads = log_threads(Threads::Own, &parts.buffer);
     let log = Log::create_with(&disk, directory, database, log_options, threads)?;
     parts.create_catalog_tree()?;
-    parts.assemble(log, None, options, directory)
+    let txn_options = txn_options(&options);
+    parts.assemble(log, None, (options, txn_options), directory)
 }
 
 /// The parts on which recovery works.
@@ -226,20 +260,22 @@ impl Parts {
         directory: &Path,
         file: &DataFile<D>,
         options: &Options,
-        threads: Threads,
+        access: Access,
     ) -> Result<Log<D>> {
         let (root, log_directory) = (file.root(), log_directory(directory, options));
         let mut redo = Redo::new(&self.buffer, &self.tree_directory);
         let replay = &mut |csn: Csn, record: &[u8]| redo.commit(csn, record);
-        let log = Log::open_with(
-            disk,
-            &log_directory,
-            Some(root.database),
-            Csn(root.csn.0 + u64::from(planted(PlantedBug::ReplayTooLate))),
-            &options.log,
-            replay,
-            threads,
-        )?;
+        let replay_from = Csn(root.csn.0 + u64::from(planted(PlantedBug::ReplayTooLate)));
+        let (path, database, options) = (&log_directory, root.database, &options.log);
+        let log = match access {
+            Access::Read => {
+                Log::open_read_only(disk, path, database, replay_from, options, replay)?
+            }
+            Access::Write(threads) => {
+                let threads = log_threads(threads, &self.buffer);
+                Log::open_with(disk, path, Some(database), replay_from, options, replay, threads)?
+            }
+        };
         self.redone = redo.finish()?;
         Ok(log)
     }
@@ -284,13 +320,13 @@ impl Parts {
         mut self,
         log: Log<D>,
         file: Option<DataFile<D>>,
-        options: Options,
+        (options, txn_options): (Options, TxnOptions),
         directory: &Path,
     ) -> Result<Arc<Engine<D>>> {
+        let read_only = txn_options.read_only;
         let catalog = self.free_unnamed(self.read_catalog()?);
         self.buffer.set_passes_cap(false);
-        let core =
-            Arc::new(Core::new(log, self.buffer, txn_options(&options)).in_directory(directory));
+        let core = Arc::new(Core::new(log, self.buffer, txn_options).in_directory(directory));
         let engine = Arc::new(Engine {
             core,
             tree_directory: self.tree_directory,
@@ -304,6 +340,9 @@ impl Parts {
             hidden: Mutex::default(),
             abandoned: Mutex::default(),
         });
+        if read_only {
+            return Ok(engine);
+        }
         engine.relieve_writers();
         engine.drop_unfinished()?;
         if engine.checkpoints.is_some() && !engine.options.checkpoint_by_itself {

@@ -114,6 +114,20 @@ impl<D: Disk> Log<D> {
         Log::run(disk, directory, opened, threads)
     }
 
+    /// Opens a log that is only read, without threads: nothing is reserved in it, and nothing in its directory
+    /// changes. Its lock is shared with other readers, and kept until the handle is dropped.
+    pub(crate) fn open_read_only(
+        disk: &D,
+        directory: &Path,
+        database: DatabaseId,
+        replay_from: Csn,
+        options: &Options,
+        replay: &mut dyn FnMut(Csn, &[u8]),
+    ) -> Result<Log<D>> {
+        let opened = open::open_read_only(disk, directory, database, replay_from, options, replay)?;
+        Log::run(disk, directory, opened, Threads::None)
+    }
+
     /// Builds the handle from the result of [`open::open`] or [`open::create`].
     pub(super) fn run(
         disk: &D,
@@ -136,7 +150,7 @@ impl<D: Disk> Log<D> {
             shared,
             database: opened.start.database,
             threads: Mutex::new(threads),
-            lock: Mutex::new(Some(opened.lock)),
+            lock: Mutex::new(opened.lock),
         })
     }
 

@@ -19,7 +19,7 @@ use crate::log::segments::{FreeFiles, LiveSegment, Segments};
 use crate::log::survey::{self, MAKING};
 use std::collections::VecDeque;
 use std::io::ErrorKind;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use syncline_instrument::clock;
 use syncline_vfs::{Disk, File, OpenOptions};
 
@@ -35,7 +35,8 @@ pub(super) struct Opened<D: Disk> {
     pub(super) mode: Mode,
     pub(super) start: LogStart,
     pub(super) frame_writer: FrameWriter<D::File>,
-    pub(super) lock: D::File,
+    /// None if the log is read only and has no lock file.
+    pub(super) lock: Option<D::File>,
 }
 
 /// What says that a log is still being made.
@@ -114,7 +115,7 @@ pub(super) fn create<D: Disk>(
         bytes: header.segment_bytes,
     }]);
     let segments = Segments::new(current, live, spaces, options.file_sizes(), true);
-    Ok(opened(options, mode, start, segments, lock))
+    Ok(opened(options, mode, start, segments, Some(lock)))
 }
 
 /// Removes the log of a database whose creation was interrupted, so that nothing was ever committed to it. A
@@ -153,18 +154,7 @@ pub(super) fn open<D: Disk>(
     replay: &mut dyn FnMut(Csn, &[u8]),
 ) -> Result<Opened<D>> {
     requested.check()?;
-    let missing =
-        |what: &str| Error::Missing { directory: directory.to_owned(), what: what.to_owned() };
-    let names = match disk.list(directory) {
-        Ok(names) => names,
-        Err(error) if error.kind() == Some(ErrorKind::NotFound) => {
-            return Err(missing("there is no such directory; name the right one, or restore it"));
-        }
-        Err(error) => return Err(error.into()),
-    };
-    if names.is_empty() {
-        return Err(missing("the directory is empty; name the right one, or restore its files"));
-    }
+    let names = names(disk, directory)?;
     let lock = lock(disk, directory)?;
     let found = survey::find(disk, directory)?;
     let chain = survey::chain(disk, directory, &found, database, replay_from)?;
@@ -190,7 +180,44 @@ pub(super) fn open<D: Disk>(
     let Recovered { start, current, live, spaces, is_begun } =
         recovery::recover(disk, directory, chain, replay_from, mode, options.file_sizes(), replay)?;
     let segments = Segments::new(current, live, spaces, options.file_sizes(), is_begun);
+    Ok(opened(options, mode, start, segments, Some(lock)))
+}
+
+/// Opens a log that exists for reading: nothing in its directory changes.
+pub(super) fn open_read_only<D: Disk>(
+    disk: &D,
+    directory: &Path,
+    database: DatabaseId,
+    replay_from: Csn,
+    requested: &Options,
+    replay: &mut dyn FnMut(Csn, &[u8]),
+) -> Result<Opened<D>> {
+    requested.check()?;
+    names(disk, directory)?;
+    let lock = lock_shared(disk, directory)?;
+    let found = survey::find(disk, directory)?;
+    let chain = survey::chain(disk, directory, &found, Some(database), replay_from)?;
+    let options = in_force(requested, &chain.links[chain.links.len() - 1].header);
+    let mode = Mode { direct: false, write_sync: false, durability: options.durability };
+    let Recovered { start, current, live, spaces, is_begun } =
+        recovery::recover_read_only(disk, directory, chain, replay_from, replay)?;
+    let segments = Segments::new(current, live, spaces, options.file_sizes(), is_begun);
     Ok(opened(options, mode, start, segments, lock))
+}
+
+/// The names in the directory of a log that must exist.
+fn names<D: Disk>(disk: &D, directory: &Path) -> Result<Vec<PathBuf>> {
+    let missing =
+        |what: &str| Error::Missing { directory: directory.to_owned(), what: what.to_owned() };
+    match disk.list(directory) {
+        Ok(names) if names.is_empty() => {
+            Err(missing("the directory is empty; name the right one, or restore its files"))
+        }
+        Err(error) if error.kind() == Some(ErrorKind::NotFound) => {
+            Err(missing("there is no such directory; name the right one, or restore it"))
+        }
+        listed => Ok(listed?),
+    }
 }
 
 /// The header of the newest segment, read from its file.
@@ -211,7 +238,7 @@ fn opened<D: Disk>(
     mode: Mode,
     start: LogStart,
     segments: Segments<D::File>,
-    lock: D::File,
+    lock: Option<D::File>,
 ) -> Opened<D> {
     let options = with_records_below_cap(options);
     Opened {
@@ -292,4 +319,16 @@ fn lock<D: Disk>(disk: &D, directory: &Path) -> Result<D::File> {
     let file = disk.open(&directory.join(LOCK_NAME), OpenOptions::READ_WRITE)?;
     file.try_lock()?;
     Ok(file)
+}
+
+/// For a log that is only read. Without a lock file no process has the log open: each makes that file first.
+fn lock_shared<D: Disk>(disk: &D, directory: &Path) -> Result<Option<D::File>> {
+    match disk.open(&directory.join(LOCK_NAME), OpenOptions::READ) {
+        Ok(file) => {
+            file.try_lock_shared()?;
+            Ok(Some(file))
+        }
+        Err(error) if error.kind() == Some(ErrorKind::NotFound) => Ok(None),
+        Err(error) => Err(error.into()),
+    }
 }

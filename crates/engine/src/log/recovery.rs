@@ -38,8 +38,9 @@ use crate::log::survey::{Chain, ChainSegment};
 use crate::planted_bug::{PlantedBug, planted};
 use std::collections::VecDeque;
 use std::path::Path;
+use std::sync::Arc;
 use syncline_instrument::clock;
-use syncline_vfs::{AlignedBuffer, Disk, File};
+use syncline_vfs::{AlignedBuffer, Disk, File, OpenOptions};
 
 /// The result of recovery, with which the log is opened.
 #[derive(Debug)]
@@ -62,17 +63,7 @@ pub(super) fn recover<D: Disk>(
     sizes: FileSizes,
     replay: &mut dyn FnMut(Csn, &[u8]),
 ) -> Result<Recovered<D::File>> {
-    let end = replay::read(disk, directory, &chain, replay_from, replay)?;
-    if end.reached.csn < replay_from && !planted(PlantedBug::ReplayTooLate) {
-        return Err(Error::Missing {
-            directory: directory.to_owned(),
-            what: format!(
-                "the log there ends at {}, but the data file holds everything up to {replay_from}; restore \
-                 the log that belongs to this data file, or restore both from one backup",
-                end.reached.csn
-            ),
-        });
-    }
+    let end = read(disk, directory, &chain, replay_from, replay)?;
     let newest = &chain.links[chain.links.len() - 1].header;
     // A record that never ended may reach into an empty segment; then its header names too much.
     let is_stable = chain.begun >= newest.number || planted(PlantedBug::TrustReadHeader);
@@ -82,6 +73,43 @@ pub(super) fn recover<D: Disk>(
     } else {
         begin_segment(disk, directory, chain, &end, (mode, sizes))
     }
+}
+
+/// The same for a log that will not be written: changes nothing.
+pub(super) fn recover_read_only<D: Disk>(
+    disk: &D,
+    directory: &Path,
+    chain: Chain,
+    replay_from: Csn,
+    replay: &mut dyn FnMut(Csn, &[u8]),
+) -> Result<Recovered<D::File>> {
+    let end = read(disk, directory, &chain, replay_from, replay)?;
+    let ChainSegment { index, header } = chain.links[chain.links.len() - 1];
+    let file = disk.open(&segment::path(directory, index), OpenOptions::READ)?;
+    let current = SegmentFile { index, file: Arc::new(file), bytes: header.segment_bytes };
+    Ok(in_newest(chain, &end, current))
+}
+
+/// Reads the chain. A log that ends before `replay_from` is not the data file's.
+fn read<D: Disk>(
+    disk: &D,
+    directory: &Path,
+    chain: &Chain,
+    replay_from: Csn,
+    replay: &mut dyn FnMut(Csn, &[u8]),
+) -> Result<LogEnd> {
+    let end = replay::read(disk, directory, chain, replay_from, replay)?;
+    if end.reached.csn >= replay_from || planted(PlantedBug::ReplayTooLate) {
+        return Ok(end);
+    }
+    Err(Error::Missing {
+        directory: directory.to_owned(),
+        what: format!(
+            "the log there ends at {}, but the data file holds everything up to {replay_from}; restore \
+             the log that belongs to this data file, or restore both from one backup",
+            end.reached.csn
+        ),
+    })
 }
 
 /// Continues in the newest segment, whose header is stable, and which holds nothing that could later be
@@ -96,9 +124,15 @@ fn go_on<D: Disk>(
     let newest = chain.links[chain.links.len() - 1];
     let file = (newest.index, newest.header.segment_bytes);
     let current = segment::open(disk, directory, file, mode)?;
+    Ok(in_newest(chain, end, current))
+}
+
+/// A log that ends in its newest segment, whose file is `current`.
+fn in_newest<F>(chain: Chain, end: &LogEnd, current: SegmentFile<F>) -> Recovered<F> {
+    let newest = chain.links[chain.links.len() - 1];
     let mut spaces = chain.spaces;
     spaces.made(newest.index);
-    Ok(Recovered {
+    Recovered {
         start: LogStart {
             database: newest.header.database,
             frame: end.reached.frame,
@@ -111,7 +145,7 @@ fn go_on<D: Disk>(
         live: live(&chain.links),
         spaces,
         is_begun: true,
-    })
+    }
 }
 
 /// Copies the tail into a new segment, which overrules everything behind the stable part.

@@ -52,6 +52,8 @@ pub(crate) struct TxnOptions {
     pub(crate) lock_retries_max: u32,
     /// The longest wait for a caller's exclusive transaction.
     pub(crate) exclusive_wait: Duration,
+    /// The database is open for reading only: every transaction is read-only.
+    pub(crate) read_only: bool,
 }
 
 impl Default for TxnOptions {
@@ -64,6 +66,7 @@ impl Default for TxnOptions {
             retries_max: 8,
             lock_retries_max: 48,
             exclusive_wait: Duration::from_secs(30),
+            read_only: false,
         }
     }
 }
@@ -169,6 +172,14 @@ impl<D: Disk> Core<D> {
     /// would wait for itself. Check this before locking anything else.
     pub(crate) fn check_gate(&self) -> Result<()> {
         self.gate.check_not_held_here().map_err(gate_error)
+    }
+
+    /// Fails if the database is open for reading only.
+    pub(crate) fn check_writable(&self) -> Result<()> {
+        if self.options.read_only {
+            return Err(Error::ReadOnlyDatabase);
+        }
+        Ok(())
     }
 
     /// Waits until the gate is open. Errors as [`Core::close_gate`].

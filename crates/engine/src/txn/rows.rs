@@ -184,6 +184,7 @@ impl<D: Disk> Session<D> {
         let (core, txn) = self.open()?;
         txn.check()?;
         if txn.is_read_only() {
+            core.check_writable()?;
             return Err(Error::ReadOnly);
         }
         let _doing = core.watch.enter(Part::Write, txn.is_measured);

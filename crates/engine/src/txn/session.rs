@@ -85,6 +85,7 @@ impl<D: Disk> Session<D> {
         check_not_in_row_view()?;
         self.check_none_open()?;
         let core = &*self.core;
+        let begin = if core.options.read_only { Begin::ReadOnly } else { begin };
         self.begun += 1;
         let is_measured = self.begun.is_multiple_of(SAMPLED_ONE_IN.into());
         let begun = is_measured.then(clock::now);
@@ -138,6 +139,9 @@ impl<D: Disk> Session<D> {
     fn begin_closed(&mut self, by: ClosedBy) -> Result<()> {
         check_not_in_row_view()?;
         self.check_none_open()?;
+        if by == ClosedBy::Caller {
+            self.core.check_writable()?;
+        }
         self.core.log.check()?;
         let closed = self.core.close_gate_by(by)?;
         self.begin_with(closed)

@@ -86,6 +86,17 @@ impl RealFile {
         Ok(())
     }
 
+    fn locked(&self, locked: std::result::Result<(), TryLockError>) -> Result<()> {
+        match locked {
+            Ok(()) => {
+                self.is_locked.store(true, Ordering::Relaxed);
+                Ok(())
+            }
+            Err(TryLockError::WouldBlock) => Err(Error::Locked { path: self.path.clone() }),
+            Err(TryLockError::Error(error)) => Err(self.failed("lock", error)),
+        }
+    }
+
     pub(super) fn failed(&self, action: impl Into<String>, error: impl Into<io::Error>) -> Error {
         Error::io(action, &self.path, error.into())
     }
@@ -191,14 +202,11 @@ impl File for RealFile {
     }
 
     fn try_lock(&self) -> Result<()> {
-        match self.file.try_lock() {
-            Ok(()) => {
-                self.is_locked.store(true, Ordering::Relaxed);
-                Ok(())
-            }
-            Err(TryLockError::WouldBlock) => Err(Error::Locked { path: self.path.clone() }),
-            Err(TryLockError::Error(error)) => Err(self.failed("lock", error)),
-        }
+        self.locked(self.file.try_lock())
+    }
+
+    fn try_lock_shared(&self) -> Result<()> {
+        self.locked(self.file.try_lock_shared())
     }
 }
 

@@ -29,6 +29,14 @@ impl SimulatedFile {
     fn failed(&self, action: impl Into<String>, error: io::Error) -> Error {
         Error::io(action, &self.path, error)
     }
+
+    fn locked(&self, locked: io::Result<bool>) -> Result<()> {
+        if locked.map_err(|error| self.failed("lock", error))? {
+            Ok(())
+        } else {
+            Err(Error::Locked { path: self.path.clone() })
+        }
+    }
 }
 
 impl File for SimulatedFile {
@@ -80,11 +88,12 @@ impl File for SimulatedFile {
 
     fn try_lock(&self) -> Result<()> {
         let locked = self.disk.state().try_lock(&self.handle());
-        if locked.map_err(|error| self.failed("lock", error))? {
-            Ok(())
-        } else {
-            Err(Error::Locked { path: self.path.clone() })
-        }
+        self.locked(locked)
+    }
+
+    fn try_lock_shared(&self) -> Result<()> {
+        let locked = self.disk.state().try_lock_shared(&self.handle());
+        self.locked(locked)
     }
 }
 

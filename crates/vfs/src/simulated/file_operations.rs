@@ -103,8 +103,12 @@ impl State {
     /// Takes the file's lock; false if another handle holds it.
     pub(super) fn try_lock(&mut self, handle: &Handle) -> io::Result<bool> {
         self.power.check()?;
-        let holder = self.file(handle.file).locked_by.get_or_insert(handle.id);
-        Ok(*holder == handle.id)
+        Ok(self.file(handle.file).lock.take(handle.id))
+    }
+
+    pub(super) fn try_lock_shared(&mut self, handle: &Handle) -> io::Result<bool> {
+        self.power.check()?;
+        Ok(self.file(handle.file).lock.share(handle.id))
     }
 
     /// Makes a change, possibly the partial one of an injected fault; the power may fail during it, and it is

@@ -8,7 +8,7 @@ use super::names::{Entry, Metadata, Names};
 use super::power::Power;
 use crate::{Access, Create, OpenOptions};
 use rustix::io::Errno;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -16,12 +16,63 @@ use std::path::{Path, PathBuf};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct FileId(u64);
 
+/// The lock of a file, with the handles that hold it.
+#[derive(Debug, Default)]
+pub(super) enum FileLock {
+    #[default]
+    Free,
+    Exclusive(u64),
+    Shared(BTreeSet<u64>),
+}
+
+impl FileLock {
+    /// Takes the exclusive lock for a handle; false if another one holds a lock.
+    pub(super) fn take(&mut self, handle: u64) -> bool {
+        match self {
+            FileLock::Exclusive(holder) => *holder == handle,
+            FileLock::Shared(_) => false,
+            FileLock::Free => {
+                *self = FileLock::Exclusive(handle);
+                true
+            }
+        }
+    }
+
+    /// Takes a shared lock for a handle; false if another one holds the exclusive lock.
+    pub(super) fn share(&mut self, handle: u64) -> bool {
+        match self {
+            FileLock::Exclusive(_) => false,
+            FileLock::Shared(holders) => {
+                holders.insert(handle);
+                true
+            }
+            FileLock::Free => {
+                *self = FileLock::Shared(BTreeSet::from([handle]));
+                true
+            }
+        }
+    }
+
+    fn release(&mut self, handle: u64) {
+        let is_free = match self {
+            FileLock::Exclusive(holder) => *holder == handle,
+            FileLock::Shared(holders) => {
+                holders.remove(&handle);
+                holders.is_empty()
+            }
+            FileLock::Free => false,
+        };
+        if is_free {
+            *self = FileLock::Free;
+        }
+    }
+}
+
 /// A file, independently of its names.
 #[derive(Debug, Default)]
 pub(super) struct File {
     pub(super) content: Content,
-    /// The handle that holds the lock.
-    pub(super) locked_by: Option<u64>,
+    pub(super) lock: FileLock,
     handles: usize,
     /// Failed syncs that each handle must report once.
     pub(super) failed_syncs: u64,
@@ -120,9 +171,7 @@ impl State {
     pub(super) fn close(&mut self, handle: &Handle) {
         let file = self.file(handle.file);
         file.handles -= 1;
-        if file.locked_by == Some(handle.id) {
-            file.locked_by = None;
-        }
+        file.lock.release(handle.id);
         self.forget_unreachable();
     }
 

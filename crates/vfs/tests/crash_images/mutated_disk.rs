@@ -111,6 +111,10 @@ impl File for MutatedFile {
     fn try_lock(&self) -> Result<()> {
         self.file.try_lock()
     }
+
+    fn try_lock_shared(&self) -> Result<()> {
+        self.file.try_lock_shared()
+    }
 }
 
 impl Drop for MutatedFile {

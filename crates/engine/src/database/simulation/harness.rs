@@ -5,7 +5,7 @@ use super::oracle::Oracle;
 use crate::buffer::reset_forced_misses;
 use crate::catalog::CATALOG_TREE;
 use crate::database::engine::Engine;
-use crate::database::open::{create, open};
+use crate::database::open::{create, open, open_read_only};
 use crate::error::Error;
 use crate::log::{self, Durability, Threads};
 use crate::options::{BufferMode, Options};
@@ -59,6 +59,8 @@ pub(super) struct Tally {
     pub(super) full: u64,
     /// Pages that were evicted.
     pub(super) evicted: u64,
+    /// Openings for reading.
+    pub(super) read_only: u64,
 }
 
 impl Tally {
@@ -85,6 +87,7 @@ impl Tally {
             &mut self.made_later,
             &mut self.full,
             &mut self.evicted,
+            &mut self.read_only,
         ];
         let others = [
             other.cycles,
@@ -107,6 +110,7 @@ impl Tally {
             other.made_later,
             other.full,
             other.evicted,
+            other.read_only,
         ];
         for (mine, other) in mine.into_iter().zip(others) {
             *mine += other;
@@ -201,7 +205,25 @@ impl Harness {
         self.recover_with(disk, true)
     }
 
-    /// The same. Rows are compared only if it `reads_pages`.
+    /// Opens a disk for reading, compares the database with the oracle, and returns its last commit. Nothing
+    /// on the disk may change or be synced.
+    pub(super) fn read(&self, disk: &SimulatedDisk) -> Result<u64, Failure> {
+        reset_forced_misses();
+        let before = disk.operations();
+        let engine = open_read_only(disk, directory(), self.options.clone())?;
+        let csn = self.oracle.check_opened(&engine, true)?;
+        verify(&engine)?;
+        drop(engine);
+        let made = disk.operations() - before;
+        if made > 0 {
+            return Err(Failure::Broken(format!(
+                "a database opened for reading did {made} writes"
+            )));
+        }
+        Ok(csn)
+    }
+
+    /// The same as [`Harness::recover`]. Rows are compared only if it `reads_pages`.
     fn recover_with(
         &self,
         disk: &SimulatedDisk,

@@ -9,6 +9,9 @@ use std::sync::Arc;
 use syncline_vfs::SimulatedDisk;
 use syncline_vfs::simulated::{Crash, Fault, FaultRule, SyncFailure};
 
+/// One in so many images is opened for reading as well.
+const READ_ONLY_EVERY: u64 = 4;
+
 /// Episodes of one harness, one after another.
 const EPISODES: u32 = 4;
 
@@ -88,7 +91,16 @@ pub(super) fn check_image(
     disk: &SimulatedDisk,
 ) -> Result<Option<u64>, String> {
     harness.tally.cycles += 1;
-    match harness.recover(disk) {
+    let read = if harness.tally.cycles.is_multiple_of(READ_ONLY_EVERY) {
+        Some(harness.read(disk))
+    } else {
+        None
+    };
+    let recovered = harness.recover(disk);
+    if let Some(read) = read {
+        compare_openings(harness, &read, &recovered)?;
+    }
+    match recovered {
         Ok((engine, csn)) => {
             count(harness, &engine, csn);
             if harness.random.u8(0..3) == 0 {
@@ -103,6 +115,25 @@ pub(super) fn check_image(
         }
         Err(Failure::Refused(error)) => Err(format!("an image is refused: {error}")),
         Err(Failure::Broken(why)) => Err(why),
+    }
+}
+
+/// An opening for reading must end at the commit where the opening for writing does, or be refused like it.
+fn compare_openings(
+    harness: &mut Harness,
+    read: &Result<u64, Failure>,
+    recovered: &Result<(Arc<SimulatedEngine>, u64), Failure>,
+) -> Result<(), String> {
+    match (read, recovered) {
+        (Ok(read), Ok((_, written))) if read == written => {
+            harness.tally.read_only += 1;
+            Ok(())
+        }
+        (Err(Failure::Refused(_)), Err(Failure::Refused(_))) => Ok(()),
+        _ => {
+            let written = recovered.as_ref().map(|(_engine, csn)| csn);
+            Err(format!("opened for reading: {read:?}, for writing: {written:?}"))
+        }
     }
 }
 

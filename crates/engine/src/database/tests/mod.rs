@@ -14,6 +14,7 @@
 //! | `maintenance_thread.rs` | memory that is prepared for a growing store |
 //! | `memory.rs`, `ghosts.rs` | memory and ghosts of deleted rows are released |
 //! | `panics.rs` | calls after a panic in the engine |
+//! | `read_only.rs` | a database that is open for reading only |
 //! | `released_formats.rs` | stores that earlier formats left |
 
 mod concurrent_definitions;
@@ -32,4 +33,5 @@ mod long_values;
 mod maintenance_thread;
 mod memory;
 mod panics;
+mod read_only;
 mod released_formats;

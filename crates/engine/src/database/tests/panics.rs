@@ -121,6 +121,10 @@ impl File for PanickingFile {
     fn try_lock(&self) -> syncline_vfs::Result<()> {
         self.file.try_lock()
     }
+
+    fn try_lock_shared(&self) -> syncline_vfs::Result<()> {
+        self.file.try_lock_shared()
+    }
 }
 
 type TestDatabase = Database<PanickingDisk>;

@@ -119,6 +119,20 @@ pub(super) const CALLS: &[OddCall] = &[
         let disk = syncline_vfs::RealDisk;
         Database::open_on(&disk, std::path::Path::new("\0"), Options::tiny()).is_err()
     }),
+    ("Database::open_read_only", || {
+        let folder = tempfile::tempdir().unwrap();
+        let one = Database::open_or_create(folder.path(), Options::tiny()).unwrap();
+        let while_written = Database::open_read_only(folder.path(), Options::tiny());
+        one.close().unwrap();
+        let closed = Database::open_read_only(folder.path(), Options::tiny());
+        matches!(while_written, Err(Error::Disk(_)))
+            && closed.is_ok()
+            && Database::open_read_only(folder.path().join("gone"), Options::tiny()).is_err()
+    }),
+    ("Database::open_read_only_on", || {
+        let disk = syncline_vfs::NullDisk::default();
+        Database::open_read_only_on(&disk, std::path::Path::new("db"), Options::tiny()).is_err()
+    }),
     ("Database::open_or_create", || {
         let folder = tempfile::tempdir().unwrap();
         let one = Database::open_or_create(folder.path(), Options::tiny()).unwrap();

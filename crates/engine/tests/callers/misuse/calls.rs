@@ -145,6 +145,7 @@ pub(super) const CALLS: &[Call] = &[
     call("Database::completion", TICKET, |w| polled(w.database()?.completion(w.ticket))),
     call("Database::worker", 0, |w| always(w.database()?.worker())),
     call("Database::prefetcher", 0, |w| always(w.database()?.prefetcher())),
+    call("Database::is_read_only", 0, |w| always(w.database()?.is_read_only())),
     call("Database::settings", LOG, |w| done(w.database()?.settings())),
     call("Database::options", 0, |w| always(w.database()?.options())),
     call("Database::stats", 0, |w| always(w.database()?.stats())),

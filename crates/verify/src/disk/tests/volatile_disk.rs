@@ -71,4 +71,8 @@ impl File for ForgetfulFile {
     fn try_lock(&self) -> Result<()> {
         self.0.try_lock()
     }
+
+    fn try_lock_shared(&self) -> Result<()> {
+        self.0.try_lock_shared()
+    }
 }
