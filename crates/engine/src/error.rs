@@ -37,8 +37,8 @@ pub enum Error {
         /// What is missing, and what to do.
         what: String,
     },
-    /// A new log was to be made in a directory that already holds one.
-    #[error("{directory} already holds a log; open it, or choose another directory")]
+    /// A new database or log was to be made in a directory that is not empty.
+    #[error("{directory} is not empty; open the database there, or choose another directory")]
     Exists {
         /// The directory.
         directory: PathBuf,
@@ -146,6 +146,12 @@ pub enum Error {
         bits: u64,
         /// What to do.
         advice: &'static str,
+    },
+    /// No backup can be made now.
+    #[error("no backup can be made: {what}")]
+    Backup {
+        /// Why not, and what to do.
+        what: &'static str,
     },
     /// The ring or the prepared segments are full at this moment; wait for some commit to complete.
     #[error("the log has no room at this moment; wait for a commit in flight to complete")]

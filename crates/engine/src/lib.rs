@@ -116,6 +116,7 @@
 //! | `begin_exclusive`, the last run of `run` | the commit gate, which it then holds until its end |
 //! | `create_table`, `drop_table`, `change_table`, `load_table` | each other, and the commit gate, which they hold while they work |
 //! | `checkpoint`, `verify`, `close` | the commit gate, and the disk |
+//! | `backup` | the same, and for as long as the copy takes |
 //! | `wait`, `flush` | the log's write and sync |
 //! | [`Worker::end_pass`](log::Worker::end_pass), dropping a [`Worker`](log::Worker) | a write of the log, at [`Writer::Worker`](log::Writer::Worker) |
 //! | polling [`Completion`](log::Completion) | nothing; at durability none, earlier commits that are being published |
@@ -206,7 +207,7 @@ pub use access::schema::{
     Builder, Collation, Column, Decimal, Index, KeyColumn, KeyPart, Kind, Schema, Value, asc, desc,
 };
 pub use conflict::Conflict;
-pub use database::{CheckpointStats, Database, Inspection, Stats};
+pub use database::{Backup, BackupOptions, CheckpointStats, Database, Inspection, Stats};
 pub use distribution::{CLASSES, Distribution};
 pub use error::{Error, PatchFailure, Result};
 pub use ids::{Csn, DatabaseId, FrameNumber, PageId, SegmentNumber, SlotId, TreeId};

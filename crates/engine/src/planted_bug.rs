@@ -187,6 +187,12 @@ pub(crate) enum PlantedBug {
     OpenWithoutWake,
     /// A checkpoint takes its mutex before it closes the gate.
     CheckpointBeforeGate,
+    /// Slots of images that a backup reads are free once the images are superseded.
+    FreeHeldImages,
+    /// The log of a backup begins behind commits that its data file lacks.
+    BackupLogBehind,
+    /// A backup copies pages as the newest checkpoint has them.
+    BackupReadsNewest,
     /// Leaving the gate does not check whether a thread waits to close it.
     LeaveWithoutWake,
     /// Leaving the gate wakes the closer without holding the mutex under which it checks.

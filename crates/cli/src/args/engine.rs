@@ -3,10 +3,10 @@
 use clap::{Args, Subcommand};
 use std::path::PathBuf;
 
-/// Inspect, verify, dump and load a database of the engine that no program has open for writing.
+/// Inspect, verify, dump, load and back up a database of the engine that no program has open for writing.
 #[derive(Args, Debug)]
 #[command(
-    before_help = "Examples:\n  syncline engine inspect bank\n  syncline engine verify bank\n  syncline engine dump bank --output bank.jsonl\n  syncline engine load copy bank.jsonl",
+    before_help = "Examples:\n  syncline engine inspect bank\n  syncline engine verify bank\n  syncline engine dump bank --output bank.jsonl\n  syncline engine load copy bank.jsonl\n  syncline engine backup bank bank-copy",
     after_help = "inspect, verify and dump change nothing and need no right to write: what only the log holds is recovered in memory.",
     disable_help_subcommand = true
 )]
@@ -26,6 +26,8 @@ pub(crate) enum EngineVerb {
     Dump(DumpArgs),
     /// Load tables from a dump
     Load(LoadArgs),
+    /// Copy a database, pages and all, into a directory of its own
+    Backup(BackupArgs),
 }
 
 /// Which database.
@@ -92,4 +94,23 @@ pub(crate) struct LoadArgs {
     /// The dump
     #[arg(value_name = "FILE")]
     pub(crate) dump: PathBuf,
+}
+
+/// Options of `engine backup`.
+#[derive(Args, Debug)]
+#[command(
+    before_help = "Examples:\n  syncline engine backup bank bank-copy\n  syncline engine backup bank /mnt/copies/bank --rate-mib 50",
+    after_help = "The database is opened for writing, so no other program may have it open: a program backs up its own database by Database::backup, without stopping its writers. The copy is whole or cannot be opened, and keeps the database's id. Its log is in its own directory."
+)]
+pub(crate) struct BackupArgs {
+    #[command(flatten)]
+    pub(crate) database: DatabaseArgs,
+
+    /// The copy's directory, missing or empty
+    #[arg(value_name = "COPY")]
+    pub(crate) copy: PathBuf,
+
+    /// The most to write, in MiB per second
+    #[arg(long, value_name = "MIB", value_parser = clap::value_parser!(u64).range(1..=1 << 20))]
+    pub(crate) rate_mib: Option<u64>,
 }

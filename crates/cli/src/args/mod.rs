@@ -24,7 +24,7 @@ mod verb;
 mod verify;
 
 pub(crate) use compare::CompareArgs;
-pub(crate) use engine::{DatabaseArgs, DumpArgs, EngineArgs, EngineVerb, LoadArgs};
+pub(crate) use engine::{BackupArgs, DatabaseArgs, DumpArgs, EngineArgs, EngineVerb, LoadArgs};
 pub(crate) use list::{ListArgs, Listed};
 pub(crate) use manual::ManualArgs;
 pub(crate) use observe::{CleanArgs, ObserveArgs};

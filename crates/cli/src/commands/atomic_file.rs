@@ -1,7 +1,7 @@
 //! Writes a file completely or not at all.
 //!
-//! 1. A regular or new file is first written to a temporary file next to it, which then replaces it. Links to
-//!    it stay links.
+//! 1. A regular or new file is first written to a temporary file next to it, which is synced and then
+//!    replaces it. Links to it stay links. The file and its name are stable when the call returns.
 //! 2. Any other file that a path names (a device, a pipe, standard output as `/dev/stdout`) is written to
 //!    directly and never replaced.
 //! 3. The temporary file is created under an unused name: it follows no existing link and overwrites no file.
@@ -11,6 +11,7 @@ use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{self, ErrorKind, Write};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt, fchown};
 use std::path::{Path, PathBuf};
+use syncline_vfs::{Disk, File as _, OpenOptions as OpenFor, RealDisk};
 
 /// The maximum number of links to follow, as in the kernel.
 const LINKS_MAX: usize = 40;
@@ -86,7 +87,10 @@ fn replace<T, E: From<io::Error>>(
                 drop(fchown(&file, Some(old.uid()), Some(old.gid())));
             }
         }
+        // A loss of power must not leave an empty file under the name.
+        sync(RealDisk.open(&temporary, OpenFor::READ).and_then(|file| file.sync_all()))?;
         fs::rename(&temporary, path)?;
+        sync(RealDisk.sync_directory(folder(path)))?;
         Ok(filled)
     });
     if written.is_err() {
@@ -94,6 +98,10 @@ fn replace<T, E: From<io::Error>>(
         drop(fs::remove_file(&temporary));
     }
     written
+}
+
+fn sync(synced: syncline_vfs::Result<()>) -> io::Result<()> {
+    synced.map_err(|error| io::Error::new(error.kind().unwrap_or(ErrorKind::Other), error))
 }
 
 /// Creates a new file next to `path`.

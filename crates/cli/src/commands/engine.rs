@@ -1,17 +1,17 @@
 //! `syncline engine`: a database of the engine that no program has open for writing.
 //!
-//! All commands but `load` open the database for reading: they recover in memory what only the log holds, and
-//! change nothing. `load` opens it as its program would, and takes a checkpoint when it closes. The cache has
-//! [`CACHE_BYTES`].
+//! `inspect`, `verify` and `dump` open the database for reading: they recover in memory what only the log
+//! holds, and change nothing. `load` and `backup` open it as its program would, and take a checkpoint when
+//! they close it. The cache has [`CACHE_BYTES`].
 
 use super::atomic_file;
-use crate::args::{DatabaseArgs, DumpArgs, EngineArgs, EngineVerb, LoadArgs};
+use crate::args::{BackupArgs, DatabaseArgs, DumpArgs, EngineArgs, EngineVerb, LoadArgs};
 use std::fs::File;
 use std::io::{self, BufReader, BufWriter, Write};
 use std::path::Path;
 use syncline_console::{CannotRun, Outcome, Verdict, terminal};
 use syncline_dump::Contents;
-use syncline_engine::{BufferMode, Database, Options};
+use syncline_engine::{BackupOptions, BufferMode, Database, Options};
 
 /// Memory for the pages of the database, which may be larger.
 const CACHE_BYTES: u64 = 256 << 20;
@@ -28,6 +28,7 @@ pub(crate) fn engine(args: &EngineArgs) -> Outcome {
         EngineVerb::Verify(args) => verify(&args.database),
         EngineVerb::Dump(args) => dump(args),
         EngineVerb::Load(args) => load(args),
+        EngineVerb::Backup(args) => backup(args),
     }
 }
 
@@ -85,6 +86,23 @@ fn load(args: &LoadArgs) -> Outcome {
     let loaded = syncline_dump::load(&database, open_dump()?)?;
     database.close()?;
     terminal::note(&format!("loaded {} into {}", of(loaded), directory.display()));
+    Ok(Verdict::Holds)
+}
+
+fn backup(args: &BackupArgs) -> Outcome {
+    must_exist(&args.database.directory)?;
+    let database = Database::open(&args.database.directory, options(&args.database))?;
+    let bytes_per_second = args.rate_mib.map(|mib| mib << 20);
+    let made = database.backup(&args.copy, BackupOptions { bytes_per_second });
+    let closed = database.close();
+    let made = made?;
+    closed?;
+    terminal::note(&format!(
+        "copied {} into {}: everything up to {}",
+        counted(made.pages, "page"),
+        args.copy.display(),
+        made.csn
+    ));
     Ok(Verdict::Holds)
 }
 

@@ -45,6 +45,25 @@ fn a_database_is_dumped_loaded_and_dumped_again_to_the_same_bytes() {
     assert!(!at("none.jsonl").exists(), "a failed dump leaves no file");
 }
 
+#[test]
+fn a_backup_is_a_database_of_its_own_with_the_same_rows() {
+    let folder = folder();
+    database(folder.path());
+    let made = syncline(folder.path(), "engine backup db copy --rate-mib 500");
+    assert!(made.code == 0 && made.err.contains("into copy: everything up to csn"), "{made:?}");
+    let [one, other] = ["db", "copy"].map(|name| {
+        let verified = syncline(folder.path(), &format!("engine verify {name}"));
+        assert_eq!(verified.code, 0, "{verified:?}");
+        syncline(folder.path(), &format!("engine dump {name}")).out
+    });
+    assert!(one == other && one.lines().count() > 300, "the copy differs");
+    let again = syncline(folder.path(), "engine backup db copy");
+    assert!(again.code == 2 && again.err.contains("copy is not empty"), "{again:?}");
+    let missing = syncline(folder.path(), "engine backup nowhere new");
+    assert!(missing.code == 2 && missing.err.contains("nowhere: No such file"), "{missing:?}");
+    assert!(!folder.path().join("new").exists());
+}
+
 /// Every file of a database with its bytes.
 fn files(directory: &Path) -> Vec<(PathBuf, Vec<u8>)> {
     let mut files = Vec::new();

@@ -67,6 +67,7 @@ impl<D: Disk> DataFile<D> {
             has_loose_end: false,
             ahead: FileGrowth::default(),
             has_checkpoint: false,
+            held: None,
             failure: None,
         };
         disk.rename(&making, path)?;

@@ -6,6 +6,7 @@
 
 use crate::buffer::page_map::{Entry, PageMap};
 use crate::checkpoint::file_growth::FileGrowth;
+use crate::checkpoint::held_root::HeldRoot;
 use crate::checkpoint::map_page::LongImages;
 use crate::checkpoint::options::FileOptions;
 use crate::checkpoint::root::{BLOCK_BYTES, COPY_BLOCK, Root, block_offset, slot_bytes};
@@ -44,6 +45,8 @@ pub(crate) struct DataFile<D: Disk> {
     pub(super) ahead: FileGrowth,
     /// A checkpoint is running; only one may run at a time.
     pub(super) has_checkpoint: bool,
+    /// The root that a backup reads.
+    pub(super) held: Option<HeldRoot>,
     pub(super) failure: Option<Arc<str>>,
 }
 

@@ -114,7 +114,7 @@ impl ImageWriter {
     pub(super) fn write<D: Disk>(
         &mut self,
         file: &mut DataFile<D>,
-        capture: &mut dyn FnMut(&mut Vec<u8>) -> Option<SealedImage>,
+        capture: &mut dyn FnMut(&mut Vec<u8>) -> Result<Option<SealedImage>>,
         placed: &mut dyn FnMut(SealedImage, Entry),
     ) -> Result<usize> {
         let slot_bytes = file.slot_bytes();
@@ -124,7 +124,7 @@ impl ImageWriter {
             let used = self.fill(offset, room, capture, &mut |sealed, entry| {
                 file.slots.hold(entry.slots(slot_bytes));
                 placed(sealed, entry);
-            });
+            })?;
             let slots = (used as u64).div_ceil(slot_bytes);
             let bytes = (slots * slot_bytes) as usize;
             let rest = run.start + slots..run.end;
@@ -167,16 +167,18 @@ impl ImageWriter {
         &mut self,
         offset: u64,
         room: u64,
-        capture: &mut dyn FnMut(&mut Vec<u8>) -> Option<SealedImage>,
+        capture: &mut dyn FnMut(&mut Vec<u8>) -> Result<Option<SealedImage>>,
         placed: &mut dyn FnMut(SealedImage, Entry),
-    ) -> usize {
+    ) -> Result<usize> {
         let mut used = 0;
         while used < self.buffer.len() {
-            let mut captured = || {
+            let mut image = self.carried.take();
+            if image.is_none() {
                 self.next.resize(self.page_bytes as usize, 0);
-                capture(&mut self.next).map(|sealed| PartialImage { sealed, written: 0 })
-            };
-            let Some(image) = self.carried.take().or_else(&mut captured) else {
+                let captured = capture(&mut self.next)?;
+                image = captured.map(|sealed| PartialImage { sealed, written: 0 });
+            }
+            let Some(image) = image else {
                 break;
             };
             let PartialImage { sealed, written } = image;
@@ -202,7 +204,7 @@ impl ImageWriter {
                 self.carried = Some(PartialImage { sealed, written: written + part });
             }
         }
-        used
+        Ok(used)
     }
 }
 

@@ -5,6 +5,7 @@ use crate::buffer::page_map::Entry;
 use crate::buffer::{GAP_BYTES_MAX, PageSource, near, page_packing};
 use crate::checkpoint::damage::damaged;
 use crate::checkpoint::data_file::DataFile;
+use crate::checkpoint::held_root::HeldRoot;
 use crate::checkpoint::map_page;
 use crate::checkpoint::root::{SLOTS_FROM_BYTES, slot_bytes};
 use crate::checkpoint::slot_allocator::SlotAllocator;
@@ -20,19 +21,7 @@ impl<D: Disk> DataFile<D> {
     pub(crate) fn load(&self, sink: &mut dyn FnMut(PageId, &[u8]) -> Result<()>) -> Result<()> {
         let mut pages: Vec<(PageId, Entry)> = self.map.pages(self.root.next_page).collect();
         pages.sort_unstable_by_key(|(_, entry)| entry.offset);
-        let mut rest = &pages[..];
-        while !rest.is_empty() {
-            let (run, later) = rest.split_at(near(rest, GAP_BYTES_MAX));
-            rest = later;
-            let (first, last) = (run[0].1, run[run.len() - 1].1);
-            let read = self.read_between(first.offset, last.end())?;
-            for &(page, entry) in run {
-                let image = read.image(entry);
-                self.verify(image, page, entry)?;
-                sink(page, image)?;
-            }
-        }
-        Ok(())
+        self.reader().read_images(&pages, &mut |page, image| sink(page, image))
     }
 
     /// An error for a page whose image is intact but whose contents are wrong.
@@ -105,8 +94,9 @@ impl<D: Disk> DataFile<D> {
             .iter()
             .map(|slot| format!("{slot} is named twice or lies outside the file"))
             .collect();
-        let of_pages = self.map.pages(self.root.next_page).map(|(_, entry)| entry).collect();
-        if let Err(entry) = named.hold_named(of_pages, slot_bytes) {
+        let of_pages = self.map.pages(self.root.next_page).map(|(_, entry)| entry);
+        let held = self.held.iter().flat_map(HeldRoot::images);
+        if let Err(entry) = named.hold_named(of_pages.chain(held).collect(), slot_bytes) {
             let slot = entry.slot(slot_bytes);
             found.push(format!(
                 "an image at {slot} overlaps another named area, or lies outside the file"
@@ -145,6 +135,16 @@ pub(crate) struct ImageReader<D: Disk> {
     page_bytes: u32,
 }
 
+impl<D: Disk> Clone for ImageReader<D> {
+    fn clone(&self) -> ImageReader<D> {
+        ImageReader {
+            path: self.path.clone(),
+            io: Arc::clone(&self.io),
+            page_bytes: self.page_bytes,
+        }
+    }
+}
+
 impl<D: Disk> ImageReader<D> {
     fn read_slots(&self, first: SlotId, slots: u64) -> Result<AlignedBuffer> {
         let slot_bytes = slot_bytes(self.page_bytes);
@@ -169,6 +169,27 @@ impl<D: Disk> ImageReader<D> {
         let offset = from / slot_bytes * slot_bytes;
         let bytes = to.next_multiple_of(slot_bytes) - offset;
         FileRange { bytes: AlignedBuffer::zeroed(bytes as usize), offset }
+    }
+
+    /// Passes the images of these pages, which are in the order of the file, to `sink`.
+    pub(super) fn read_images(
+        &self,
+        pages: &[(PageId, Entry)],
+        sink: &mut dyn FnMut(PageId, &[u8]) -> Result<()>,
+    ) -> Result<()> {
+        let mut rest = pages;
+        while !rest.is_empty() {
+            let (run, later) = rest.split_at(near(rest, GAP_BYTES_MAX));
+            rest = later;
+            let (first, last) = (run[0].1, run[run.len() - 1].1);
+            let read = self.read_between(first.offset, last.end())?;
+            for &(page, entry) in run {
+                let image = read.image(entry);
+                self.verify(image, page, entry)?;
+                sink(page, image)?;
+            }
+        }
+        Ok(())
     }
 
     /// A page as in memory, out of a range that was read.

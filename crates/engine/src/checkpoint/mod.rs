@@ -40,9 +40,9 @@
 //! 1. The last root known to be stable, its directory, its map pages and its images are never overwritten. So
 //!    a crash at any moment leaves the state of the last checkpoint or, if its root was being written, of the
 //!    running one.
-//! 2. A slot is free only if neither the last stable root nor the running checkpoint names it or any image
-//!    that lies in it, in part or as a whole. So no slot is written while another image in it is needed: all
-//!    that a slot holds comes with one write, although an image may continue in the next one.
+//! 2. A slot is free only if neither the last stable root, the running checkpoint nor a held root names it or
+//!    any image that lies in it, in part or as a whole. So no slot is written while another image in it is
+//!    needed: all that a slot holds comes with one write, although an image may continue in the next one.
 //! 3. A root is written only when everything it names is stable and the log is stable up to its commit.
 //! 4. Roots alternate between two blocks. Opening first secures the root that it chose: it writes it to the
 //!    third block and syncs, then writes it to its own block and syncs. A root whose sync had failed may be
@@ -64,6 +64,7 @@
 //! | `data_file`, `create`, `open`, `options` | the open file; making and opening one; its options |
 //! | `root`, `map_page` | the formats of roots, map pages and their entries |
 //! | `slot_allocator`, `file_growth` | free slots; growing the file |
+//! | `held_root` | a root whose images stay while a backup reads them |
 //! | `plan`, `state_machine`, `image_writer` | what a checkpoint writes, in which states, and how |
 //! | `load`, `damage`, `inspect` | reading and checking pages; errors; a printable summary |
 //! | `simulation`, `fuzzing`, `tests` | crash simulation, fuzzing, tests |
@@ -74,6 +75,7 @@ mod data_file;
 mod file_growth;
 #[cfg(any(test, feature = "fuzzing"))]
 pub(crate) mod fuzzing;
+mod held_root;
 mod image_writer;
 mod inspect;
 mod load;
@@ -93,7 +95,9 @@ mod tests;
 #[allow(unused_imports, reason = "the layers above use it")]
 pub(crate) use {
     data_file::DataFile,
+    held_root::HeldPages,
     inspect::Inspection,
+    load::ImageReader,
     options::{FileOptions, check_extent},
     plan::Work,
     root::{FORMAT_OF_EXTENTS, Root},

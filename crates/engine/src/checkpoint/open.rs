@@ -58,6 +58,7 @@ impl<D: Disk> DataFile<D> {
             has_loose_end: file_bytes > chosen.root.file_slots * slot,
             ahead: FileGrowth::default(),
             has_checkpoint: false,
+            held: None,
             failure: None,
             root: chosen.root,
         };

@@ -8,7 +8,6 @@ use crate::checkpoint::map_page;
 use crate::checkpoint::root::{BLOCK_BYTES, Directory, FORMAT};
 use crate::ids::{Csn, PageId, SlotId};
 use crate::planted_bug::{PlantedBug, planted};
-use std::ops::Range;
 use syncline_vfs::Disk;
 
 /// The changes since the last checkpoint, as of the snapshot.
@@ -53,17 +52,20 @@ pub(super) struct Plan {
 /// The space that only the root in force names: free once the new root is stable.
 #[derive(Debug)]
 pub(super) struct Superseded {
-    /// The slots of each image.
-    images: Vec<Range<u64>>,
+    /// Each page's image.
+    images: Vec<(PageId, Entry)>,
     /// Slots of map pages and of the directory.
     slots: Vec<SlotId>,
 }
 
 impl Superseded {
-    /// Frees all of it.
+    /// Frees all of it, except what a held root names.
     pub(super) fn give_back<D: Disk>(self, file: &mut DataFile<D>) {
-        for slots in self.images {
-            file.slots.leave(slots);
+        let slot_bytes = file.slot_bytes();
+        for (page, entry) in self.images {
+            if file.held.as_ref().is_none_or(|held| !held.holds(page, entry)) {
+                file.slots.leave(entry.slots(slot_bytes));
+            }
         }
         for slot in self.slots {
             file.slots.give(slot);
@@ -177,19 +179,19 @@ impl Plan {
 
     /// See [`Superseded`].
     pub(super) fn superseded<D: Disk>(&self, file: &DataFile<D>) -> Superseded {
-        let is_there = |entry: &Entry| !entry.is_absent();
         let pages = self.work.dirty.iter().chain(&self.work.freed);
-        let of_pages = pages.map(|page| file.map.get(*page)).filter(is_there);
+        let of_pages = pages.map(|page| (*page, file.map.get(*page)));
         let of_map = self.map_pages.iter().map(|changed| {
             let entry = file.map_pages.get(changed.index as usize);
             entry.copied().unwrap_or_default()
         });
-        let of_map = of_map.filter(is_there).map(|entry| entry.slot(self.slot_bytes));
+        let of_map =
+            of_map.filter(|entry| !entry.is_absent()).map(|entry| entry.slot(self.slot_bytes));
         let directory = file.root.directory;
         let of_directory = 0..directory.slots(self.slot_bytes);
         let of_directory = of_directory.map(|at| SlotId(directory.slot.0 + at));
         Superseded {
-            images: of_pages.map(|entry| entry.slots(self.slot_bytes)).collect(),
+            images: of_pages.filter(|(_, entry)| !entry.is_absent()).collect(),
             slots: of_map.chain(of_directory).collect(),
         }
     }

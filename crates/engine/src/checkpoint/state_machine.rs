@@ -49,8 +49,8 @@ enum State {
 /// The source of a checkpoint's pages.
 pub(crate) trait DirtyPages {
     /// Replaces the content of `out`, which is a page long, by the image of a dirty page as of the snapshot.
-    /// Called once for each page.
-    fn capture(&mut self, page: PageId, out: &mut Vec<u8>);
+    /// Called once for each page. A failure ends the checkpoint for good.
+    fn capture(&mut self, page: PageId, out: &mut Vec<u8>) -> Result<()>;
 
     /// A dirty page, not captured yet, that should be captured before others.
     fn first(&mut self) -> Option<PageId>;
@@ -297,9 +297,11 @@ impl Checkpoint {
         let remaining_bytes = &mut self.remaining_bytes;
         let page_bytes = u64::from(file.root.page_bytes);
         let mut capture = |image: &mut Vec<u8>| {
-            let index = captured.next(&plan.work.dirty, pages)?;
+            let Some(index) = captured.next(&plan.work.dirty, pages) else {
+                return Ok(None);
+            };
             let page = plan.work.dirty[index];
-            pages.capture(page, image);
+            pages.capture(page, image)?;
             let expected = plan.long_image_bytes(page);
             let is_as_planned = match expected {
                 Some(bytes) => image.len() as u64 == bytes,
@@ -313,7 +315,7 @@ impl Checkpoint {
             let crc = page::seal(image, plan.number);
             let verified = page::verify(image, page);
             assert!(verified == Ok(crc), "{page} was captured incorrectly");
-            Some(SealedImage { index, bytes: image.len(), crc, tree: page::tree(image) })
+            Ok(Some(SealedImage { index, bytes: image.len(), crc, tree: page::tree(image) }))
         };
         let mut note = |sealed: SealedImage, entry| {
             written[sealed.index] = entry;
@@ -419,6 +421,11 @@ impl Checkpoint {
         file.long.count = file.long.count + new.count - gone.count;
         file.long.bytes = file.long.bytes + new.bytes - gone.bytes;
         file.map_pages = self.next_map_pages(file);
+        if let Some(held) = &mut file.held {
+            for page in self.plan.work.dirty.iter().chain(&self.plan.work.freed) {
+                held.replace(*page, file.map.get(*page));
+            }
+        }
         for page in &self.plan.work.freed {
             file.map.set(*page, Entry::ABSENT);
         }

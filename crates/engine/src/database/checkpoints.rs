@@ -19,9 +19,12 @@
 //! good.
 
 use crate::access::btree::extents::{EXTENT_POINTER_BYTES, ExtentPointer};
+use crate::buffer::page_map::Entry;
 use crate::buffer::page_snapshot::StartedSnapshot;
 use crate::buffer::{Buffer, page_packing};
-use crate::checkpoint::{Checkpoint, DataFile, DirtyPages, Inspection, Progress, Work};
+use crate::checkpoint::{
+    Checkpoint, DataFile, DirtyPages, ImageReader, Inspection, Progress, Root, Work,
+};
 use crate::error::{Error, Result};
 use crate::ids::{Csn, PageId};
 use crate::panics;
@@ -253,6 +256,28 @@ impl<D: Disk> Checkpoints<D> {
         }
     }
 
+    /// Holds the last checkpoint for a backup, which reads its pages by the reader. None if another backup
+    /// holds one.
+    pub(crate) fn hold(&self) -> Option<(Root, ImageReader<D>)> {
+        let mut inside = self.inside.lock();
+        let root = inside.file.hold_root()?;
+        Some((root, inside.file.reader()))
+    }
+
+    /// The pages of the held checkpoint, see [`DataFile::held_pages`].
+    pub(crate) fn held_pages(
+        &self,
+        from: PageId,
+        most: usize,
+    ) -> (Vec<(PageId, Entry)>, Option<PageId>) {
+        self.inside.lock().file.held_pages(from, most)
+    }
+
+    /// Ends the hold.
+    pub(crate) fn release(&self) {
+        self.inside.lock().file.release_root();
+    }
+
     /// Describes the data file.
     pub(crate) fn inspect(&self) -> Result<Inspection> {
         self.inside.lock().file.inspect()
@@ -414,9 +439,10 @@ struct Captures<'a> {
 }
 
 impl DirtyPages for Captures<'_> {
-    fn capture(&mut self, page: PageId, out: &mut Vec<u8>) {
+    fn capture(&mut self, page: PageId, out: &mut Vec<u8>) -> Result<()> {
         self.buffer.capture(self.epoch, page, &mut self.page);
         page_packing::pack(&mut self.page, out);
+        Ok(())
     }
 
     fn first(&mut self) -> Option<PageId> {

@@ -1,6 +1,8 @@
 //! `Database`, the public handle.
 
 use crate::access::schema::{Schema, Value};
+use crate::database::backup::{self, Backup, BackupOptions};
+use crate::database::create;
 use crate::database::definitions::encoded;
 use crate::database::engine::Engine;
 use crate::database::inspect::Inspection;
@@ -104,7 +106,7 @@ impl<D: Disk> Database<D> {
     ///
     /// As there.
     pub fn create_on(disk: &D, directory: &Path, options: Options) -> Result<Database<D>> {
-        Database::started(open::create(disk, directory, options, Threads::Own)?)
+        Database::started(create::create(disk, directory, options, Threads::Own)?)
     }
 
     /// [`Database::open`] on any disk.
@@ -132,7 +134,7 @@ impl<D: Disk> Database<D> {
 
     /// The shared state.
     #[cfg(test)]
-    pub(crate) fn engine(&self) -> &Engine<D> {
+    pub(crate) fn engine(&self) -> &Arc<Engine<D>> {
         &self.engine
     }
 
@@ -265,6 +267,42 @@ impl<D: Disk> Database<D> {
             Some(checkpoints) => checkpoints.run(&self.engine.core, &self.engine.tree_directory),
             None => Ok(self.engine.core.log.durable_lsn()),
         }
+    }
+
+    /// Copies the database into a directory that is missing or empty, while others read and write it. The
+    /// copy is a database of its own, with its log in the same directory. It holds everything that was
+    /// committed before the call, and all of it is stable when this returns; what is committed later may be
+    /// missing. The call begins with a checkpoint. It may take long, and blocks the calling thread.
+    ///
+    /// Writers are not stopped. Until the backup ends, pages that checkpoints replace keep their place in the
+    /// data file, which therefore grows with the changes.
+    ///
+    /// ```
+    /// use syncline_engine::{BackupOptions, Database, Kind, Options, Schema, Value};
+    ///
+    /// # fn main() -> syncline_engine::Result<()> {
+    /// # let folder = tempfile::tempdir().expect("a folder for the example");
+    /// # let (directory, copy) = (folder.path().join("bank"), folder.path().join("copy"));
+    /// let database = Database::create(&directory, Options::default())?;
+    /// let schema = Schema::table("account").column("id", Kind::Int).key(["id"]);
+    /// let accounts = database.create_table(schema.build()?)?;
+    /// database.run(|transaction| transaction.insert(&accounts, &[Value::Int(1)]))?;
+    /// let backup = database.backup(&copy, BackupOptions::default())?;
+    /// assert!(backup.csn <= database.durable_lsn());
+    /// assert_eq!(Database::open(&copy, Options::default())?.tables().len(), 1);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Exists`] if the directory is not empty; [`Error::Backup`] if another backup is being made, or
+    /// the database is in memory only; [`Error::Full`] if a disk has no space for the copy or for the
+    /// checkpoint; [`Error::Damaged`] if a page cannot be read. After an error the directory holds no
+    /// database, and may be used for the next backup. Otherwise as [`Database::checkpoint`].
+    pub fn backup(&self, directory: impl AsRef<Path>, options: BackupOptions) -> Result<Backup> {
+        self.check_writable()?;
+        backup::back_up(&self.engine, directory.as_ref(), options)
     }
 
     /// The durable LSN: everything up to this commit is stable (at durability `none`: written).

@@ -8,7 +8,8 @@
 //!
 //! | file | what it holds |
 //! |---|---|
-//! | `open.rs` | creation, opening, the order of recovery |
+//! | `create.rs`, `open.rs` | creation; opening, the order of recovery |
+//! | `backup.rs` | a copy made while others read and write |
 //! | `engine.rs` | what sessions, checkpoints and definitions share |
 //! | `checkpoints.rs`, `checkpoint_pacing.rs` | the states of a checkpoint; when one begins, and its pace |
 //! | `maintenance_thread.rs` | the thread that prepares log files and memory, and runs checkpoints |
@@ -21,8 +22,10 @@
 //! | `inspect.rs`, `stats.rs` | descriptions and counters for people |
 //! | `schedules.rs`, `simulation/`, `tests/` | step-locked schedules, crash simulation, tests |
 
+mod backup;
 mod checkpoint_pacing;
 mod checkpoints;
+mod create;
 mod definitions;
 mod engine;
 mod handle;
@@ -42,6 +45,7 @@ mod tree_builder;
 mod verify;
 mod verify_rows;
 
+pub use backup::{Backup, BackupOptions};
 pub use checkpoints::CheckpointStats;
 pub use handle::Database;
 pub use inspect::Inspection;

@@ -1,9 +1,4 @@
-//! Creates and opens a database.
-//!
-//! Creation makes the directory, a file `making` and syncs its name, the data file and the log, syncs their
-//! names, and removes `making`: seven syncs. If it is interrupted, nothing next to `making` holds a commit,
-//! and the next creation starts anew. A log in another directory is recognized by the database id in the data
-//! file, whose name is stable before such a log is made.
+//! Opens a database.
 //!
 //! Opening reads the lock and root of the data file, its map and the tree directory, but no pages: they are
 //! loaded when they are needed, or behind ([`super::page_loader`]). It frees pages of trees that the
@@ -16,10 +11,11 @@ use crate::buffer::{Buffer, BufferOptions, Miss};
 use crate::catalog::{CATALOG_TREE, Catalog};
 use crate::checkpoint::{DataFile, FORMAT_OF_EXTENTS, FileOptions};
 use crate::database::checkpoints::Checkpoints;
+use crate::database::create::{DATA, LOG, MAKING};
 use crate::database::engine::Engine;
 use crate::error::{Error, Result};
 use crate::ids::{Csn, DatabaseId, TreeId};
-use crate::log::{Guard, Log, Threads, unmake};
+use crate::log::{Log, Threads};
 use crate::options::{BufferMode, Options};
 use crate::planted_bug::{PlantedBug, planted};
 use crate::recovery::{Redo, Redone, Upgrade};
@@ -30,59 +26,10 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
-use syncline_vfs::{Disk, NullDisk, OpenOptions};
-
-const DATA: &str = "data";
-const LOG: &str = "log";
-const MAKING: &str = "making";
+use syncline_vfs::{Disk, NullDisk};
 
 /// A database that cannot be opened cannot delete anything to get below the cap.
 const ADVICE_AT_OPEN: &str = "open it with a larger cap";
-
-/// Makes a database in a directory that is missing, empty, or holds an interrupted creation.
-pub(crate) fn create<D: Disk>(
-    disk: &D,
-    directory: &Path,
-    options: Options,
-    threads: Threads,
-) -> Result<Arc<Engine<D>>> {
-    options.check()?;
-    let names = claim(disk, directory)?;
-    let log_directory = log_directory(directory, &options);
-    if names.contains(&MAKING.into()) {
-        if options.log_directory.is_some() && names.contains(&DATA.into()) {
-            clear_elsewhere(disk, directory, &log_directory, &options)?;
-        }
-        clear(disk, directory, &names)?;
-    } else if !names.is_empty() {
-        let directory = directory.to_owned();
-        return Err(Error::Exists { directory });
-    } else {
-        drop(disk.open(&directory.join(MAKING), OpenOptions::READ_WRITE)?);
-        disk.sync_directory(directory)?;
-    }
-    let database = DatabaseId::random();
-    let file_options = file_options(&options);
-    let data = directory.join(DATA);
-    let file = DataFile::create(disk, &data, database, options.page_bytes, &file_options)?;
-    let guard = if options.log_directory.is_some() {
-        disk.sync_directory(directory)?;
-        Guard::Own
-    } else {
-        Guard::Database
-    };
-    let mut parts = Parts::new(&options);
-    parts.find_pages(&file, options.resident_bytes_max)?;
-    let threads = log_threads(threads, &parts.buffer);
-    let log_options = options.log.clone();
-    let log = Log::create_guarded(disk, &log_directory, database, log_options, (guard, threads))?;
-    disk.sync_directory(directory)?;
-    disk.remove(&directory.join(MAKING))?;
-    disk.sync_directory(directory)?;
-    parts.create_catalog_tree()?;
-    let txn_options = txn_options(&options);
-    parts.assemble(log, Some(file), (options, txn_options), directory)
-}
 
 /// Opens a database.
 pub(crate) fn open<D: Disk>(
@@ -170,7 +117,7 @@ pub(crate) fn transient(options: Options) -> Result<Arc<Engine<NullDisk>>> {
         crate::log::Options { durability: crate::log::Durability::None, ..options.log.clone() };
     let database = DatabaseId::random();
     let parts = Parts::new(&options);
-    let threads = log_threads(Threads::Own, &parts.buffer);
+    let threads = parts.log_threads(Threads::Own);
     let log = Log::create_with(&disk, directory, database, log_options, threads)?;
     parts.create_catalog_tree()?;
     let txn_options = txn_options(&options);
@@ -178,7 +125,7 @@ pub(crate) fn transient(options: Options) -> Result<Arc<Engine<NullDisk>>> {
 }
 
 /// The parts on which recovery works.
-struct Parts {
+pub(super) struct Parts {
     buffer: Buffer,
     tree_directory: TreeDirectory,
     redone: Redone,
@@ -188,7 +135,7 @@ struct Parts {
 
 impl Parts {
     /// Those of an empty database.
-    fn new(options: &Options) -> Parts {
+    pub(super) fn new(options: &Options) -> Parts {
         Parts {
             buffer: buffer(options),
             tree_directory: TreeDirectory::default(),
@@ -197,8 +144,16 @@ impl Parts {
         }
     }
 
+    /// The threads of a log whose files the maintenance thread prepares.
+    pub(super) fn log_threads(&self, threads: Threads) -> Threads {
+        match threads {
+            Threads::Own => Threads::Writers(Arc::clone(self.buffer.low())),
+            other => other,
+        }
+    }
+
     /// Takes note of every page of the data file, without reading any, and of the file as their source.
-    fn find_pages<D: Disk>(&mut self, file: &DataFile<D>, bytes_max: u64) -> Result<()> {
+    pub(super) fn find_pages<D: Disk>(&mut self, file: &DataFile<D>, bytes_max: u64) -> Result<()> {
         let (root, reader) = (file.root(), Box::new(file.reader()));
         self.buffer.set_on_disk(file.page_map(), reader, root.next_page, root.csn);
         let bytes = self.buffer.bytes_with_promised();
@@ -246,7 +201,7 @@ impl Parts {
     }
 
     /// Makes the catalogue's tree, which exists from the start without a log record.
-    fn create_catalog_tree(&self) -> Result<()> {
+    pub(super) fn create_catalog_tree(&self) -> Result<()> {
         if self.tree_directory.tree(CATALOG_TREE).is_none() {
             let tree = Tree::create(CATALOG_TREE, &self.buffer)?;
             self.tree_directory.add(Arc::new(tree));
@@ -272,7 +227,7 @@ impl Parts {
                 Log::open_read_only(disk, path, database, replay_from, options, replay)?
             }
             Access::Write(threads) => {
-                let threads = log_threads(threads, &self.buffer);
+                let threads = self.log_threads(threads);
                 Log::open_with(disk, path, Some(database), replay_from, options, replay, threads)?
             }
         };
@@ -316,7 +271,7 @@ impl Parts {
         catalog
     }
 
-    fn assemble<D: Disk>(
+    pub(super) fn assemble<D: Disk>(
         mut self,
         log: Log<D>,
         file: Option<DataFile<D>>,
@@ -353,14 +308,6 @@ impl Parts {
     }
 }
 
-/// The threads of a log whose files the maintenance thread prepares.
-fn log_threads(threads: Threads, buffer: &Buffer) -> Threads {
-    match threads {
-        Threads::Own => Threads::Writers(Arc::clone(buffer.low())),
-        other => other,
-    }
-}
-
 /// The directory of a database's log.
 pub(crate) fn log_directory(directory: &Path, options: &Options) -> PathBuf {
     let elsewhere = options.log_directory.clone();
@@ -388,7 +335,7 @@ fn buffer(options: &Options) -> Buffer {
     })
 }
 
-fn file_options(options: &Options) -> FileOptions {
+pub(super) fn file_options(options: &Options) -> FileOptions {
     FileOptions {
         extent_bytes: options.extent_bytes,
         reserve_bytes: options.extent_bytes / 4,
@@ -397,7 +344,7 @@ fn file_options(options: &Options) -> FileOptions {
     }
 }
 
-fn txn_options(options: &Options) -> TxnOptions {
+pub(super) fn txn_options(options: &Options) -> TxnOptions {
     TxnOptions {
         version_bytes_max: options.version_bytes_max,
         read_bytes_max: options.read_bytes_max,
@@ -409,50 +356,10 @@ fn txn_options(options: &Options) -> TxnOptions {
     }
 }
 
-fn list<D: Disk>(disk: &D, directory: &Path) -> Result<Option<Vec<PathBuf>>> {
+pub(super) fn list<D: Disk>(disk: &D, directory: &Path) -> Result<Option<Vec<PathBuf>>> {
     match disk.list(directory) {
         Ok(names) => Ok(Some(names)),
         Err(error) if error.kind() == Some(ErrorKind::NotFound) => Ok(None),
         Err(error) => Err(error.into()),
     }
-}
-
-/// The names in the directory, which is made if it is missing.
-fn claim<D: Disk>(disk: &D, directory: &Path) -> Result<Vec<PathBuf>> {
-    if let Some(names) = list(disk, directory)? {
-        return Ok(names);
-    }
-    disk.create_directory(directory)?;
-    let parent = directory.parent().filter(|parent| !parent.as_os_str().is_empty());
-    disk.sync_directory(parent.unwrap_or(Path::new(".")))?;
-    Ok(Vec::new())
-}
-
-/// Removes a log in another directory that an interrupted creation made. The log of another database stays.
-fn clear_elsewhere<D: Disk>(
-    disk: &D,
-    directory: &Path,
-    log_directory: &Path,
-    options: &Options,
-) -> Result<()> {
-    match DataFile::open(disk, &directory.join(DATA), &file_options(options)) {
-        Ok(file) => unmake(disk, log_directory, file.root().database),
-        Err(error @ Error::Disk(_)) => Err(error),
-        // An unreadable data file was never stable, and no log is made before it is.
-        Err(_) => Ok(()),
-    }
-}
-
-/// Removes what an interrupted creation left in the database's own directory, except the file `making`.
-fn clear<D: Disk>(disk: &D, directory: &Path, names: &[PathBuf]) -> Result<()> {
-    for name in names {
-        if name.to_string_lossy().starts_with(DATA) {
-            disk.remove(&directory.join(name))?;
-        }
-    }
-    let log = directory.join(LOG);
-    for name in list(disk, &log)?.unwrap_or_default() {
-        disk.remove(&log.join(name))?;
-    }
-    Ok(())
 }

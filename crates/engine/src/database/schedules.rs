@@ -27,8 +27,8 @@
 
 use crate::access::schema::{Kind, Schema, Value};
 use crate::database::checkpoints::Step;
+use crate::database::create::create;
 use crate::database::engine::Engine;
-use crate::database::open::create;
 use crate::error::{Error, Result};
 use crate::ids::Csn;
 use crate::log::Threads;

@@ -85,18 +85,18 @@ impl<D: Disk> Log<D> {
         options: Options,
         threads: Threads,
     ) -> Result<Log<D>> {
-        Log::create_guarded(disk, directory, database, options, (Guard::Own, threads))
+        Log::create_guarded(disk, directory, database, options, (Guard::Own, Csn::ZERO, threads))
     }
 
-    /// The same for a log of a database that is being made.
+    /// The same for a log of a database that is being made, and that holds everything up to a commit.
     pub(crate) fn create_guarded(
         disk: &D,
         directory: &Path,
         database: DatabaseId,
         options: Options,
-        (guard, threads): (Guard, Threads),
+        (guard, after, threads): (Guard, Csn, Threads),
     ) -> Result<Log<D>> {
-        let opened = open::create(disk, directory, database, options, guard)?;
+        let opened = open::create(disk, directory, database, options, (guard, after))?;
         Log::run(disk, directory, opened, threads)
     }
 
@@ -114,8 +114,8 @@ impl<D: Disk> Log<D> {
         Log::run(disk, directory, opened, threads)
     }
 
-    /// Opens a log that is only read, without threads: nothing is reserved in it, and nothing in its directory
-    /// changes. Its lock is shared with other readers, and kept until the handle is dropped.
+    /// Opens a log that is only read, without threads: nothing is reserved in it, and its directory does not
+    /// change. Its lock is shared with other readers, and kept until the handle is dropped.
     pub(crate) fn open_read_only(
         disk: &D,
         directory: &Path,
@@ -266,6 +266,11 @@ impl<D: Disk> Log<D> {
         synced?;
         // Earlier segments were synced when the log moved on from them, or the log has failed.
         self.check()
+    }
+
+    /// The disk of the log's files.
+    pub(crate) fn disk(&self) -> &D {
+        &self.shared.disk
     }
 
     /// Writes everything published before the call and waits until it is complete.

@@ -48,13 +48,13 @@ pub(crate) enum Guard {
     Database,
 }
 
-/// Makes a log.
+/// Makes a log whose first commit follows `after`.
 pub(super) fn create<D: Disk>(
     disk: &D,
     directory: &Path,
     database: DatabaseId,
     options: Options,
-    guard: Guard,
+    (guard, after): (Guard, Csn),
 ) -> Result<Opened<D>> {
     options.check()?;
     make_directory(disk, directory, guard)?;
@@ -76,7 +76,7 @@ pub(super) fn create<D: Disk>(
         previous: SegmentNumber(0),
         after: FrameNumber::ZERO,
         after_crc: 0,
-        first: Csn(1),
+        first: after.next(),
         segment_bytes: options.file_sizes().min,
         unit_bytes: options.frame_unit_bytes,
         durability: options.durability,
@@ -104,7 +104,7 @@ pub(super) fn create<D: Disk>(
         database,
         frame: FrameNumber::ZERO,
         frame_crc: 0,
-        csn: Csn::ZERO,
+        csn: after,
         position: u64::from(options.frame_unit_bytes),
         wall_ns: header.wall_ns,
     };

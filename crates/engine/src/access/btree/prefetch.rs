@@ -32,14 +32,14 @@ pub(crate) struct PrefetchTarget {
     root: PageId,
     key: Range<usize>,
     leaf: Option<PageId>,
-    /// The page at which the descent ended because it is on disk.
-    missing: Option<PageId>,
+    /// The page at which the descent ended.
+    end: PageId,
 }
 
 impl PrefetchTarget {
     /// The key in that range of the keys passed to [`prefetch_leaves`].
     pub(crate) fn new(tree: &Tree, key: Range<usize>) -> PrefetchTarget {
-        PrefetchTarget { tree: tree.id, root: tree.root, key, leaf: None, missing: None }
+        PrefetchTarget { tree: tree.id, root: tree.root, key, leaf: None, end: PageId(0) }
     }
 
     /// The leaf that likely covers the key; none if the descent did not get there.
@@ -77,8 +77,8 @@ pub(crate) fn prefetch_leaves(buffer: &Buffer, keys: &[u8], targets: &mut [Prefe
             at.frame = buffer.prefetch_leaf(at.page, &guard);
         }
         for (at, target) in descents.iter().zip(targets) {
+            target.end = at.page;
             target.leaf = at.prefetch_row(buffer, &keys[target.key.clone()]).then_some(at.page);
-            target.missing = (at.frame.is_none() && buffer.is_on_disk(at.page)).then_some(at.page);
         }
     }
 }
@@ -91,7 +91,8 @@ pub(crate) fn load_leaves(buffer: &Buffer, keys: &[u8], targets: &mut [PrefetchT
         return;
     }
     for _ in 0..LEVELS_MAX {
-        let mut missing: Vec<PageId> = targets.iter().filter_map(|at| at.missing).collect();
+        let ends = targets.iter().filter(|target| target.leaf.is_none()).map(|target| target.end);
+        let mut missing: Vec<PageId> = ends.filter(|page| buffer.is_on_disk(*page)).collect();
         if missing.is_empty() {
             return;
         }

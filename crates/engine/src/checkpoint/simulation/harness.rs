@@ -222,10 +222,11 @@ struct Captures<'a> {
 }
 
 impl DirtyPages for Captures<'_> {
-    fn capture(&mut self, page: PageId, out: &mut Vec<u8>) {
+    fn capture(&mut self, page: PageId, out: &mut Vec<u8>) -> crate::Result<()> {
         let at = self.left.iter().position(|left| *left == page);
         self.left.swap_remove(at.expect("each page is captured once"));
         self.state.capture(page, out);
+        Ok(())
     }
 
     fn first(&mut self) -> Option<PageId> {

@@ -104,10 +104,11 @@ struct Backwards {
 }
 
 impl DirtyPages for Backwards {
-    fn capture(&mut self, page: PageId, out: &mut Vec<u8>) {
+    fn capture(&mut self, page: PageId, out: &mut Vec<u8>) -> crate::Result<()> {
         self.asking.retain(|asking| *asking != page);
         self.captured.push(page);
         image(page, 7, out);
+        Ok(())
     }
 
     fn first(&mut self) -> Option<PageId> {
@@ -330,9 +331,10 @@ fn a_file_whose_pages_all_change_again_and_again_is_little_more_than_two_images(
 struct FullTo(usize);
 
 impl DirtyPages for FullTo {
-    fn capture(&mut self, page: PageId, out: &mut Vec<u8>) {
+    fn capture(&mut self, page: PageId, out: &mut Vec<u8>) -> crate::Result<()> {
         out.truncate(out.len() * self.0 / 100 - page.0 as usize % 7);
         image(page, 1, out);
+        Ok(())
     }
 
     fn first(&mut self) -> Option<PageId> {

@@ -68,8 +68,9 @@ pub(super) fn step<D: Disk>(
 pub(super) struct At(pub(super) u64);
 
 impl DirtyPages for At {
-    fn capture(&mut self, page: PageId, out: &mut Vec<u8>) {
+    fn capture(&mut self, page: PageId, out: &mut Vec<u8>) -> Result<()> {
         image(page, self.0, out);
+        Ok(())
     }
 
     fn first(&mut self) -> Option<PageId> {

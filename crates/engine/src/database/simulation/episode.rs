@@ -8,6 +8,7 @@ use super::harness::{Failure, Harness, SimulatedEngine, verify};
 use super::transaction::Transaction;
 use crate::access::btree::Tree;
 use crate::buffer::{Buffer, Leaf, without_misses};
+use crate::database::backup::RunningBackup;
 use crate::database::checkpoints::{Checkpoints, Step};
 use crate::error::Error;
 use crate::ids::PageId;
@@ -67,6 +68,10 @@ pub(super) struct Episode<'w> {
     pass: Option<Pass>,
     /// The client of the exclusive transaction.
     alone: Option<usize>,
+    /// The last commit when the episode began.
+    pub(super) opened_at: u64,
+    /// A backup that is being made.
+    pub(super) backup: Option<RunningBackup<SimulatedDisk>>,
 }
 
 /// Runs some steps. Afterwards the oracle knows what was acknowledged, however the episode ended.
@@ -76,8 +81,17 @@ pub(super) fn run_episode(
     steps: u32,
 ) -> Result<(), EpisodeEnd> {
     let clients = (0..CLIENTS).map(|_| Client::new(&engine)).collect::<Result<_, _>>()?;
-    let mut episode =
-        Episode { harness, engine, clients, tickets: Vec::new(), pass: None, alone: None };
+    let opened_at = engine.core.log.published().0;
+    let mut episode = Episode {
+        harness,
+        engine,
+        clients,
+        tickets: Vec::new(),
+        pass: None,
+        alone: None,
+        opened_at,
+        backup: None,
+    };
     let mut lived = Ok(());
     for _ in 0..steps {
         lived = episode.step();
@@ -106,7 +120,8 @@ impl Episode<'_> {
             0..62 => self.statement(),
             62..80 => self.finish(),
             80..88 => self.wait(),
-            88..98 => self.checkpoint(),
+            88..96 => self.checkpoint(),
+            96..98 => self.back_up(),
             _ => self.housekeep(),
         }
     }

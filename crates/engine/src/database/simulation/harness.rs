@@ -4,8 +4,9 @@ use super::concurrent_steps::CheckpointPace;
 use super::oracle::Oracle;
 use crate::buffer::reset_forced_misses;
 use crate::catalog::CATALOG_TREE;
+use crate::database::create::create;
 use crate::database::engine::Engine;
-use crate::database::open::{create, open, open_read_only};
+use crate::database::open::{open, open_read_only};
 use crate::error::Error;
 use crate::log::{self, Durability, Threads};
 use crate::options::{BufferMode, Options};
@@ -61,6 +62,8 @@ pub(super) struct Tally {
     pub(super) evicted: u64,
     /// Openings for reading.
     pub(super) read_only: u64,
+    /// Backups that were completed.
+    pub(super) backups: u64,
 }
 
 impl Tally {
@@ -88,6 +91,7 @@ impl Tally {
             &mut self.full,
             &mut self.evicted,
             &mut self.read_only,
+            &mut self.backups,
         ];
         let others = [
             other.cycles,
@@ -111,6 +115,7 @@ impl Tally {
             other.full,
             other.evicted,
             other.read_only,
+            other.backups,
         ];
         for (mine, other) in mine.into_iter().zip(others) {
             *mine += other;
@@ -136,6 +141,8 @@ pub(super) struct Harness {
     pub(super) log_bytes_max: u64,
     /// A database was made and must exist.
     pub(super) is_made: bool,
+    /// The directories of backups that are in use.
+    pub(super) backup_places: u64,
 }
 
 /// Why a database was not opened.
@@ -170,6 +177,7 @@ impl Harness {
             random,
             tally: Tally::default(),
             is_made: false,
+            backup_places: 0,
         }
     }
 
@@ -208,9 +216,8 @@ impl Harness {
     /// Opens a disk for reading, compares the database with the oracle, and returns its last commit. Nothing
     /// on the disk may change or be synced.
     pub(super) fn read(&self, disk: &SimulatedDisk) -> Result<u64, Failure> {
-        reset_forced_misses();
         let before = disk.operations();
-        let engine = open_read_only(disk, directory(), self.options.clone())?;
+        let engine = self.open_to_read(disk, directory())?;
         let csn = self.oracle.check_opened(&engine, true)?;
         verify(&engine)?;
         drop(engine);
@@ -221,6 +228,15 @@ impl Harness {
             )));
         }
         Ok(csn)
+    }
+
+    pub(super) fn open_to_read(
+        &self,
+        disk: &SimulatedDisk,
+        directory: &Path,
+    ) -> Result<Arc<SimulatedEngine>, Failure> {
+        reset_forced_misses();
+        Ok(open_read_only(disk, directory, self.options.clone())?)
     }
 
     /// The same as [`Harness::recover`]. Rows are compared only if it `reads_pages`.

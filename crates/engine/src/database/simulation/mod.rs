@@ -2,10 +2,10 @@
 //!
 //! A *harness* is a simulated disk with a database on it, and an *oracle* that records what every commit did.
 //! An *episode* is a number of random steps: single statements of several sessions, commits, waits for some
-//! of the tickets, definitions of tables and indexes, and checkpoints step by step, until a power loss or a
-//! fault. Then crash images of every kind are opened and compared with the oracle, the opening itself is
-//! interrupted at its I/Os, two levels deep, and the next episode starts from one of the images. In some
-//! images a file is missing, emptied, zeroed or truncated: such a database must be refused, or hold
+//! of the tickets, definitions of tables and indexes, checkpoints and backups step by step, until a power
+//! loss or a fault. Then crash images of every kind are opened and compared with the oracle, the opening
+//! itself is interrupted at its I/Os, two levels deep, and the next episode starts from one of the images. In
+//! some images a file is missing, emptied, zeroed or truncated: such a database must be refused, or hold
 //! everything all the same.
 //!
 //! What must hold:
@@ -16,6 +16,7 @@
 //! 4. The answers to a transaction fit the state at its read point; if it is serializable and commits writes,
 //!    also the state just before its own commit. A refusal is justified. An index entry that a scan returns
 //!    leads to its row as the transaction sees it, or to the refusal that its commit would get.
+//! 5. A backup that is complete survives a power loss at once, and holds its commit's state.
 //!
 //! | file | what it holds |
 //! |---|---|
@@ -24,6 +25,7 @@
 //! | `rows.rs` | typed rows, keys and patches at random |
 //! | `transaction.rs`, `client.rs` | a transaction as the oracle sees it; a session that runs it |
 //! | `episode.rs`, `statement.rs`, `definitions.rs` | the steps of an episode |
+//! | `backups.rs` | backups whose steps run between the others |
 //! | `concurrent_steps.rs` | a second thread's work between the steps of a commit |
 //! | `executor_pass.rs` | an executor's pass: a batch held and released |
 //! | `online_index_build.rs` | an index built concurrently with a writer |
@@ -43,6 +45,7 @@
 //! recovery a second, about forty of them per seed: a million cycles are 25,000 seeds, or two minutes on one
 //! core of a quiet machine. Without optimization it takes eight times as long.
 
+mod backups;
 mod client;
 mod concurrent_steps;
 mod corruption;

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use syncline_vfs::SimulatedDisk;
 use syncline_vfs::simulated::{Crash, Fault, FaultRule, SyncFailure};
 
-/// One in so many images is opened for reading as well.
+/// Every n-th image is opened for reading as well.
 const READ_ONLY_EVERY: u64 = 4;
 
 /// Episodes of one harness, one after another.

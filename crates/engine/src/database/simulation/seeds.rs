@@ -80,5 +80,5 @@ fn assert_exercised(tally: &Tally) {
     assert!(tally.faults > 20 && tally.conflicts > 100 && tally.refused > 100, "{tally:?}");
     assert!(tally.checkpoints > 100 && tally.unfinished > 20 && tally.full > 10, "{tally:?}");
     assert!(tally.failed_builds > 3 && tally.made_later > 20 && tally.long > 10, "{tally:?}");
-    assert!(tally.evicted > 1_000 && tally.read_only > 100, "{tally:?}");
+    assert!(tally.evicted > 1_000 && tally.read_only > 100 && tally.backups > 30, "{tally:?}");
 }

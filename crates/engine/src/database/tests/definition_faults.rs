@@ -1,8 +1,9 @@
 //! A disk that is full, or fails, at every I/O of a definition: all of the change is there or nothing.
 
 use crate::access::schema::{Kind, Schema, Value};
+use crate::database::create::create;
 use crate::database::engine::Engine;
-use crate::database::open::{create, open};
+use crate::database::open::open;
 use crate::error::{Error, Result};
 use crate::log::Threads;
 use crate::options::Options;

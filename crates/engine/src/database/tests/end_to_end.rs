@@ -1,7 +1,8 @@
 //! The parts of a database together: rows survive closing, checkpoints and definitions.
 
+use crate::database::create::create;
 use crate::database::engine::Engine;
-use crate::database::open::{create, open, transient};
+use crate::database::open::{open, transient};
 use crate::log::Threads;
 use crate::own_process::in_own_process;
 use crate::txn::{Begin, Session};

@@ -1,8 +1,9 @@
 //! A full disk: deletes and a checkpoint work, and afterwards everything does, without space from outside.
 
 use crate::access::schema::{Kind, Schema, Value};
+use crate::database::create::create;
 use crate::database::engine::Engine;
-use crate::database::open::{create, open};
+use crate::database::open::open;
 use crate::error::{Error, Result};
 use crate::log::Threads;
 use crate::options::Options;

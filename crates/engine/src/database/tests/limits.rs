@@ -1,8 +1,9 @@
 //! The limit on the log's length where only the user runs checkpoints.
 
 use crate::access::schema::{Kind, Schema, Value};
+use crate::database::create::create;
 use crate::database::engine::Engine;
-use crate::database::open::{create, open};
+use crate::database::open::open;
 use crate::error::{Error, Result};
 use crate::log::Threads;
 use crate::options::Options;

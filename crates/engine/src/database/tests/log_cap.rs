@@ -1,6 +1,7 @@
 //! A log with a cap: its files never pass it, and writers wait for checkpoints instead of failing.
 
-use crate::database::open::{create, open};
+use crate::database::create::create;
+use crate::database::open::open;
 use crate::error::Error;
 use crate::log::Threads;
 use crate::options::Options;

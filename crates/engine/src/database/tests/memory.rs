@@ -1,9 +1,10 @@
 //! Memory of a whole database: it is released when rows are deleted, and a checkpoint does not prevent that.
 
 use crate::access::schema::{Kind, Schema, Value};
+use crate::database::create::create;
 use crate::database::definitions::encoded;
 use crate::database::engine::Engine;
-use crate::database::open::{create, open, transient};
+use crate::database::open::{open, transient};
 use crate::error::{Error, Result};
 use crate::log::Threads;
 use crate::options::Options;

@@ -3,6 +3,7 @@
 //! | file | what it holds |
 //! |---|---|
 //! | `end_to_end.rs` | rows survive closing, checkpoints and definitions |
+//! | `backup.rs` | a copy of a database that is in use |
 //! | `creation.rs` | a creation that is interrupted at every I/O |
 //! | `definitions.rs`, `concurrent_definitions.rs` | tables and indexes made during transactions; while writers commit |
 //! | `definition_faults.rs` | a definition on a disk that fails or is full at any I/O |
@@ -17,6 +18,7 @@
 //! | `read_only.rs` | a database that is open for reading only |
 //! | `released_formats.rs` | stores that earlier formats left |
 
+mod backup;
 mod concurrent_definitions;
 mod creation;
 mod definition_faults;

@@ -78,8 +78,13 @@ impl Harness {
             let (log, _) = recover(&self.disk, &self.options, &self.oracle)?;
             return Ok(log);
         }
-        let opened =
-            open::create(&self.disk, directory(), DATABASE, self.options.clone(), Guard::Own);
+        let opened = open::create(
+            &self.disk,
+            directory(),
+            DATABASE,
+            self.options.clone(),
+            (Guard::Own, Csn::ZERO),
+        );
         if matches!(opened, Err(Error::Exists { .. })) {
             // The interrupted making had got far enough.
             self.is_made = true;

@@ -17,7 +17,9 @@ use std::ops::ControlFlow;
 use std::pin::pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
-use syncline_engine::{Begin, Change, Direction, KeyRange, Kind, PrefetchKey, Result, Row, Value};
+use syncline_engine::{
+    BackupOptions, Begin, Change, Direction, KeyRange, Kind, PrefetchKey, Result, Row, Value,
+};
 
 /// A call; `run` returns none if there is no database to call.
 pub(super) struct Call {
@@ -140,6 +142,11 @@ pub(super) const CALLS: &[Call] = &[
         }))
     }),
     call("Database::checkpoint", GATE, |w| done(w.database()?.checkpoint())),
+    call("Database::backup", GATE, |w| {
+        let folder = tempfile::tempdir().unwrap();
+        let options = BackupOptions { bytes_per_second: Some(u64::MAX) };
+        done(w.database()?.backup(folder.path().join("copy"), options))
+    }),
     call("Database::durable_lsn", 0, |w| always(w.database()?.durable_lsn())),
     call("Database::flush", LOG | WAITS, |w| done(w.database()?.flush())),
     call("Database::completion", TICKET, |w| polled(w.database()?.completion(w.ticket))),
