@@ -11,7 +11,7 @@ use std::io::{self, BufReader, BufWriter, Write};
 use std::path::Path;
 use syncline_console::{CannotRun, Outcome, Verdict, terminal};
 use syncline_dump::Contents;
-use syncline_engine::{BackupOptions, BufferMode, Database, Options};
+use syncline_engine::{BackupOptions, BufferMode, Database, Error, Options};
 
 /// Memory for the pages of the database, which may be larger.
 const CACHE_BYTES: u64 = 256 << 20;
@@ -33,7 +33,15 @@ pub(crate) fn engine(args: &EngineArgs) -> Outcome {
 }
 
 fn verify(args: &DatabaseArgs) -> Outcome {
-    let database = open(args)?;
+    must_exist(&args.directory)?;
+    let database = match Database::open_read_only(&args.directory, options(args)) {
+        // So badly that it cannot be opened.
+        Err(damaged @ (Error::Damaged { .. } | Error::Record { .. })) => {
+            terminal::print(&format!("{damaged}\n"))?;
+            return Ok(Verdict::Broken);
+        }
+        opened => opened?,
+    };
     let problems = database.verify()?;
     if !problems.is_empty() {
         terminal::print(&(problems.join("\n") + "\n"))?;

@@ -128,6 +128,12 @@ fn damage_is_printed_and_the_exit_code_says_so() {
     let dumped = syncline(folder.path(), "engine dump db --output dump.jsonl");
     assert!(dumped.code == 2 && dumped.err.contains("is damaged"), "{dumped:?}");
     assert!(!folder.path().join("dump.jsonl").exists());
+    let bytes = fs::read(&data).unwrap();
+    fs::write(&data, &bytes[..bytes.len() / 2]).unwrap();
+    let cut = syncline(folder.path(), "engine verify db");
+    assert!(cut.code == 1 && cut.out.contains("is damaged at byte"), "{cut:?}");
+    let dumped = syncline(folder.path(), "engine dump db");
+    assert!(dumped.code == 2 && dumped.err.contains("is damaged at byte"), "{dumped:?}");
 }
 
 #[test]

@@ -117,10 +117,10 @@ impl Episode<'_> {
     fn step(&mut self) -> Result<(), EpisodeEnd> {
         match self.harness.random.u8(0..100) {
             _ if self.alone.is_none() && self.wants_definition() => definitions::define(self),
-            0..62 => self.statement(),
-            62..80 => self.finish(),
-            80..88 => self.wait(),
-            88..96 => self.checkpoint(),
+            0..60 => self.statement(),
+            60..78 => self.finish(),
+            78..86 => self.wait(),
+            86..96 => self.checkpoint(),
             96..98 => self.back_up(),
             _ => self.housekeep(),
         }
