@@ -20,14 +20,12 @@ pub fn write<D: Disk>(
     names: &[String],
     out: &mut dyn Write,
 ) -> Result<Contents> {
-    let mut schemas = database.tables();
+    let (mut schemas, mut session) = snapshot(database)?;
     for name in names {
         // Fails for a table that does not exist.
         database.table(name)?;
     }
     schemas.retain(|schema| names.is_empty() || names.iter().any(|name| name == schema.name()));
-    let mut session = database.session()?;
-    session.begin(Begin::ReadOnly)?;
     let mut out = Lines { out, crc: 0 };
     out.line(|line| serde_json::to_writer(line, &serde_json::json!({ "syncline_dump": VERSION })))?;
     let mut contents = Contents::default();
@@ -46,6 +44,21 @@ pub fn write<D: Disk>(
     })?;
     out.out.flush().map_err(|error| Error::Io { action: "write", error })?;
     Ok(contents)
+}
+
+/// Begins a transaction, and returns the tables that there are at its read point.
+fn snapshot<D: Disk>(database: &Database<D>) -> Result<(Vec<Schema>, TypedSession<D>)> {
+    let listed = |schemas: &[Schema]| format!("{schemas:?}");
+    let mut session = database.session()?;
+    loop {
+        let schemas = database.tables();
+        session.begin(Begin::ReadOnly)?;
+        // Otherwise another thread has defined a table before the transaction began, or just after that.
+        if listed(&database.tables()) == listed(&schemas) {
+            return Ok((schemas, session));
+        }
+        session.abort();
+    }
 }
 
 /// Writes a table and returns the number of its rows.

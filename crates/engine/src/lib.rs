@@ -101,9 +101,9 @@
 //! key prefetched for another table ([`Error::OtherTable`]), a savepoint of another transaction
 //! ([`Error::OtherMark`]), a ticket of another database ([`Error::OtherTicket`]), calls without a transaction
 //! ([`Error::NotBegun`]), a second begin ([`Error::AlreadyBegun`]), writes in a read-only transaction
-//! ([`Error::ReadOnly`]), columns that do not exist ([`Error::NoColumn`]), a lookup of one row by an index
-//! that is not unique ([`Error::NotUnique`]), a transaction that no log record can hold ([`Error::TooLarge`],
-//! from the write that crosses the cap).
+//! ([`Error::ReadOnly`]) or database ([`Error::ReadOnlyDatabase`]), columns that do not exist
+//! ([`Error::NoColumn`]), a lookup of one row by an index that is not unique ([`Error::NotUnique`]), a
+//! transaction that no log record can hold ([`Error::TooLarge`], from the write that crosses the cap).
 //!
 //! # What may block
 //!

@@ -2,7 +2,7 @@
 
 use crate::checkpoint::data_file::DataFile;
 use crate::checkpoint::open::read_blocks;
-use crate::checkpoint::root::{BlockRead, COPY_BLOCK, Root};
+use crate::checkpoint::root::{BlockRead, COPY_BLOCK, Root, slot_bytes};
 use crate::error::Result;
 use std::fmt;
 use std::path::PathBuf;
@@ -53,7 +53,9 @@ fn describe(block: &BlockRead) -> String {
 impl fmt::Display for Inspection {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let root = &self.root;
-        writeln!(f, "data file {}", self.path.display())?;
+        let slot = slot_bytes(root.page_bytes);
+        let (bytes, free) = (self.slots * slot, self.free_slots * slot);
+        writeln!(f, "data file {}: {bytes} bytes, {free} of them free", self.path.display())?;
         writeln!(f, "database {}", root.database)?;
         writeln!(f, "checkpoint {} at {}", root.number, root.csn)?;
         for (block, what) in self.blocks.iter().enumerate() {

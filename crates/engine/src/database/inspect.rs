@@ -19,6 +19,8 @@ pub struct Inspection {
     pub log_directory: PathBuf,
     /// The log's settings, read back from its files.
     pub log: log::Settings,
+    /// Bytes of all files of the log.
+    pub log_bytes: u64,
     /// The durable LSN: everything up to this commit is stable.
     pub durable_lsn: Csn,
     /// Everything up to this commit is in the data file; none in transient mode.
@@ -61,6 +63,7 @@ impl<D: Disk> Engine<D> {
             directory: self.directory.clone(),
             log_directory: log_directory(&self.directory, &self.options),
             log: self.core.log.settings()?,
+            log_bytes: self.core.log.stats().file_bytes,
             durable_lsn: self.core.log.durable_lsn(),
             checkpoint: self.checkpoints.as_ref().map(Checkpoints::csn),
             data_file,
@@ -74,8 +77,9 @@ impl fmt::Display for Inspection {
         writeln!(f, "database {} in {}", self.log.database, self.directory.display())?;
         writeln!(
             f,
-            "log in {}: durability {}, segments of {} bytes, stable up to {}",
+            "log in {}: {} bytes, durability {}, newest segment of {} bytes, stable up to {}",
             self.log_directory.display(),
+            self.log_bytes,
             self.log.durability.word(),
             self.log.segment_bytes,
             self.durable_lsn
