@@ -1,7 +1,8 @@
 //! Writes a file completely or not at all.
 //!
 //! 1. A regular or new file is first written to a temporary file next to it, which is synced and then
-//!    replaces it. Links to it stay links. The file and its name are stable when the call returns.
+//!    replaces it. Links to it stay links. The file is stable when the call returns, and so is its name, if
+//!    the directory can be synced.
 //! 2. Any other file that a path names (a device, a pipe, standard output as `/dev/stdout`) is written to
 //!    directly and never replaced.
 //! 3. The temporary file is created under an unused name: it follows no existing link and overwrites no file.
@@ -79,6 +80,9 @@ fn replace<T, E: From<io::Error>>(
 ) -> Result<T, E> {
     let (mut file, temporary) = create_next_to(path)?;
     let written = fill(&mut file).and_then(|filled| {
+        // A loss of power must not leave an empty file under the name. The old file's mode may forbid
+        // reading.
+        stable(RealDisk.open(&temporary, OpenFor::READ).and_then(|file| file.sync_all()))?;
         if let Some(old) = old {
             file.set_permissions(old.permissions())?;
             let own = file.metadata()?;
@@ -87,10 +91,12 @@ fn replace<T, E: From<io::Error>>(
                 drop(fchown(&file, Some(old.uid()), Some(old.gid())));
             }
         }
-        // A loss of power must not leave an empty file under the name.
-        sync(RealDisk.open(&temporary, OpenFor::READ).and_then(|file| file.sync_all()))?;
         fs::rename(&temporary, path)?;
-        sync(RealDisk.sync_directory(folder(path)))?;
+        match stable(RealDisk.sync_directory(folder(path))) {
+            // The file is there; this directory cannot be synced by us, or by anybody.
+            Err(error) if is_not_offered(error.kind()) => {}
+            synced => synced?,
+        }
         Ok(filled)
     });
     if written.is_err() {
@@ -100,7 +106,13 @@ fn replace<T, E: From<io::Error>>(
     written
 }
 
-fn sync(synced: syncline_vfs::Result<()>) -> io::Result<()> {
+/// True if a directory may be written to but not synced: without the right to read it, or on some file
+/// systems.
+fn is_not_offered(kind: ErrorKind) -> bool {
+    matches!(kind, ErrorKind::PermissionDenied | ErrorKind::InvalidInput | ErrorKind::Unsupported)
+}
+
+fn stable(synced: syncline_vfs::Result<()>) -> io::Result<()> {
     synced.map_err(|error| io::Error::new(error.kind().unwrap_or(ErrorKind::Other), error))
 }
 

@@ -21,7 +21,7 @@ impl<D: Disk> DataFile<D> {
     pub(crate) fn load(&self, sink: &mut dyn FnMut(PageId, &[u8]) -> Result<()>) -> Result<()> {
         let mut pages: Vec<(PageId, Entry)> = self.map.pages(self.root.next_page).collect();
         pages.sort_unstable_by_key(|(_, entry)| entry.offset);
-        self.reader().read_images(&pages, &mut |page, image| sink(page, image))
+        self.reader().read_images(&pages, sink)
     }
 
     /// An error for a page whose image is intact but whose contents are wrong.
