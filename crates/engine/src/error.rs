@@ -153,6 +153,20 @@ pub enum Error {
         /// Why not, and what to do.
         what: &'static str,
     },
+    /// The directory cannot be the log's archive, or lacks what a restore needs.
+    #[error("the archive {directory} cannot be used: {what}")]
+    Archive {
+        /// The archive.
+        directory: PathBuf,
+        /// Why not, and what to do.
+        what: String,
+    },
+    /// A backup cannot be restored as asked; the target holds nothing.
+    #[error("the backup cannot be restored: {what}")]
+    Restore {
+        /// Why not, and what to do.
+        what: String,
+    },
     /// The ring or the prepared segments are full at this moment; wait for some commit to complete.
     #[error("the log has no room at this moment; wait for a commit in flight to complete")]
     Busy,

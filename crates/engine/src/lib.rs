@@ -59,6 +59,7 @@
 //! | `database` | a directory: open, checkpoint, change definitions, verify, close |
 //! | `error`, `conflict`, `options`, `ids`, `origin` | errors, conflicts, options, numbers, and which database a handle belongs to |
 //! | `persistent_map`, `distribution`, `thread_slot` | a map whose clones share nodes; distributions; a number for each thread |
+//! | `directory` | directories that it makes, and their names |
 //! | `sync`, `panics` | locks with a checked order, and the primitives of the model checkers; what a panic closes |
 //! | `step`, `planted_bug` | points at which a test may stop a thread; deliberate bugs that tests must find |
 //! | `scheduler`, `seeds`, `own_process`, `stop_on_drop`, `fuzzing` | support of tests and fuzzing |
@@ -173,6 +174,7 @@ mod catalog;
 mod checkpoint;
 mod conflict;
 mod database;
+mod directory;
 mod distribution;
 mod error;
 #[cfg(any(test, feature = "fuzzing"))]
@@ -207,7 +209,9 @@ pub use access::schema::{
     Builder, Collation, Column, Decimal, Index, KeyColumn, KeyPart, Kind, Schema, Value, asc, desc,
 };
 pub use conflict::Conflict;
-pub use database::{Backup, BackupOptions, CheckpointStats, Database, Inspection, Stats};
+pub use database::{
+    Backup, BackupOptions, CheckpointStats, Database, Inspection, RestoreSource, Restored, Stats,
+};
 pub use distribution::{CLASSES, Distribution};
 pub use error::{Error, PatchFailure, Result};
 pub use ids::{Csn, DatabaseId, FrameNumber, PageId, SegmentNumber, SlotId, TreeId};

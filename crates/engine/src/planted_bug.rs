@@ -51,6 +51,20 @@ pub(crate) enum PlantedBug {
     NoRoomForRecovery,
     /// A log file may be made or lengthened past the log's cap.
     GrowPastCap,
+    /// A released log file is free before its segment is archived.
+    FreeBeforeArchived,
+    /// A segment is written to the archive under its own name.
+    ArchiveUnderItsName,
+    /// A segment in the archive is not synced.
+    ArchiveUnsynced,
+    /// Redo makes no tree where an interrupted build left one of its number.
+    KeepTreeOfNumber,
+    /// With an archive, a table is loaded past the log.
+    LoadUnlogged,
+    /// A restore to a time goes past it.
+    RestorePastTime,
+    /// A restore frees unfinished trees each time it stores what it has redone.
+    FreeUnnamedBetween,
     /// A record's piece counts as the whole record.
     FragmentCommits,
     /// A checkpoint uses a slot twice.

@@ -1,12 +1,16 @@
 //! `syncline engine`: commands for a database of the engine that no program has open for writing.
 
 use clap::{Args, Subcommand};
+use jiff::Timestamp;
 use std::path::PathBuf;
+use syncline_engine::Csn;
+use syncline_engine::log::Until;
 
-/// Inspect, verify, dump, load and back up a database of the engine that no program has open for writing.
+/// Inspect, verify, dump, load, back up and restore a database of the engine that no program has open for
+/// writing.
 #[derive(Args, Debug)]
 #[command(
-    before_help = "Examples:\n  syncline engine inspect bank\n  syncline engine verify bank\n  syncline engine dump bank --output bank.jsonl\n  syncline engine load copy bank.jsonl\n  syncline engine backup bank bank-copy",
+    before_help = "Examples:\n  syncline engine inspect bank\n  syncline engine verify bank\n  syncline engine dump bank --output bank.jsonl\n  syncline engine load copy bank.jsonl\n  syncline engine backup bank bank-copy\n  syncline engine restore bank-copy /mnt/archive/bank bank-again",
     after_help = "inspect, verify and dump change nothing and need no right to write: what only the log holds is recovered in memory.",
     disable_help_subcommand = true
 )]
@@ -28,6 +32,8 @@ pub(crate) enum EngineVerb {
     Load(LoadArgs),
     /// Copy a database, pages and all, into a directory of its own
     Backup(BackupArgs),
+    /// Bring a backup forward to a later commit by an archive of the log
+    Restore(RestoreArgs),
 }
 
 /// Which database.
@@ -91,6 +97,10 @@ pub(crate) struct LoadArgs {
     #[command(flatten)]
     pub(crate) database: DatabaseArgs,
 
+    /// The archive of the database's log, if it has one; without it the archive gets a gap
+    #[arg(long, value_name = "DIR")]
+    pub(crate) archive: Option<PathBuf>,
+
     /// The dump
     #[arg(value_name = "FILE")]
     pub(crate) dump: PathBuf,
@@ -106,6 +116,10 @@ pub(crate) struct BackupArgs {
     #[command(flatten)]
     pub(crate) database: DatabaseArgs,
 
+    /// The archive of the database's log, if it has one; without it the archive gets a gap
+    #[arg(long, value_name = "DIR")]
+    pub(crate) archive: Option<PathBuf>,
+
     /// The copy's directory, missing or empty
     #[arg(value_name = "COPY")]
     pub(crate) copy: PathBuf,
@@ -113,4 +127,48 @@ pub(crate) struct BackupArgs {
     /// The most to write, in MiB per second
     #[arg(long, value_name = "MIB", value_parser = clap::value_parser!(u64).range(1..=1 << 20))]
     pub(crate) rate_mib: Option<u64>,
+}
+
+/// Options of `engine restore`.
+#[derive(Args, Debug)]
+#[command(
+    before_help = "Examples:\n  syncline engine restore bank-copy /mnt/archive/bank bank-again\n  syncline engine restore bank-copy /mnt/archive/bank bank-again --log bank/log --until 2026-11-29T12:30:00Z",
+    after_help = "The backup is one that `engine backup` or Database::backup made and that no program has opened for writing since. Backup, archive and log are only read. The restored database is whole or cannot be opened; it has an id of its own, so it needs another archive."
+)]
+pub(crate) struct RestoreArgs {
+    /// The backup's directory
+    #[arg(value_name = "BACKUP")]
+    pub(crate) backup: PathBuf,
+
+    /// The archive of the original's log
+    #[arg(value_name = "ARCHIVE")]
+    pub(crate) archive: PathBuf,
+
+    /// The directory of the restored database, missing or empty
+    #[arg(value_name = "DIR")]
+    pub(crate) target: PathBuf,
+
+    /// The directory of the original's log, for the commits that are not archived yet; no program may have it
+    /// open for writing
+    #[arg(long, value_name = "DIR")]
+    pub(crate) log: Option<PathBuf>,
+
+    /// The last commit, by its number, or a time such as 2026-11-29T12:30:00Z: everything that was written to
+    /// the log by then. Default: all that is there
+    #[arg(long, value_name = "CSN|TIME", value_parser = until)]
+    pub(crate) until: Option<Until>,
+}
+
+fn until(given: &str) -> Result<Until, String> {
+    if given.bytes().all(|byte| byte.is_ascii_digit()) {
+        let csn =
+            given.parse().map_err(|_long| "it is larger than any commit's number".to_owned())?;
+        return Ok(Until::Commit(Csn(csn)));
+    }
+    let time: Timestamp = given.parse().map_err(|_malformed| {
+        "it is neither the number of a commit nor a time with its offset, such as 2026-11-29T12:30:00Z"
+            .to_owned()
+    })?;
+    let wall_ns = u64::try_from(time.as_nanosecond());
+    wall_ns.map(Until::Time).map_err(|_negative| "it is a time before 1970".to_owned())
 }

@@ -24,7 +24,9 @@ mod verb;
 mod verify;
 
 pub(crate) use compare::CompareArgs;
-pub(crate) use engine::{BackupArgs, DatabaseArgs, DumpArgs, EngineArgs, EngineVerb, LoadArgs};
+pub(crate) use engine::{
+    BackupArgs, DatabaseArgs, DumpArgs, EngineArgs, EngineVerb, LoadArgs, RestoreArgs,
+};
 pub(crate) use list::{ListArgs, Listed};
 pub(crate) use manual::ManualArgs;
 pub(crate) use observe::{CleanArgs, ObserveArgs};

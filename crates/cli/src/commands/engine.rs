@@ -2,16 +2,19 @@
 //!
 //! `inspect`, `verify` and `dump` open the database for reading: they recover in memory what only the log
 //! holds, and change nothing. `load` and `backup` open it as its program would, and take a checkpoint when
-//! they close it. The cache has [`CACHE_BYTES`].
+//! they close it. `restore` makes a database from a backup and an archive. The cache has [`CACHE_BYTES`].
 
 use super::atomic_file;
-use crate::args::{BackupArgs, DatabaseArgs, DumpArgs, EngineArgs, EngineVerb, LoadArgs};
+use crate::args::{
+    BackupArgs, DatabaseArgs, DumpArgs, EngineArgs, EngineVerb, LoadArgs, RestoreArgs,
+};
+use jiff::Timestamp;
 use std::fs::File;
 use std::io::{self, BufReader, BufWriter, Write};
 use std::path::Path;
 use syncline_console::{CannotRun, Outcome, Verdict, terminal};
 use syncline_dump::Contents;
-use syncline_engine::{BackupOptions, BufferMode, Database, Error, Options};
+use syncline_engine::{BackupOptions, BufferMode, Database, Error, Options, RestoreSource};
 
 /// Memory for the pages of the database, which may be larger.
 const CACHE_BYTES: u64 = 256 << 20;
@@ -29,6 +32,7 @@ pub(crate) fn engine(args: &EngineArgs) -> Outcome {
         EngineVerb::Dump(args) => dump(args),
         EngineVerb::Load(args) => load(args),
         EngineVerb::Backup(args) => backup(args),
+        EngineVerb::Restore(args) => restore(args),
     }
 }
 
@@ -90,7 +94,8 @@ fn load(args: &LoadArgs) -> Outcome {
     // Before the database is made.
     syncline_dump::check(open_dump()?)?;
     let directory = &args.database.directory;
-    let database = Database::open_or_create(directory, options(&args.database))?;
+    let options = with_archive(&args.database, args.archive.as_deref());
+    let database = Database::open_or_create(directory, options)?;
     let loaded = syncline_dump::load(&database, open_dump()?)?;
     database.close()?;
     terminal::note(&format!("loaded {} into {}", of(loaded), directory.display()));
@@ -99,7 +104,8 @@ fn load(args: &LoadArgs) -> Outcome {
 
 fn backup(args: &BackupArgs) -> Outcome {
     must_exist(&args.database.directory)?;
-    let database = Database::open(&args.database.directory, options(&args.database))?;
+    let options = with_archive(&args.database, args.archive.as_deref());
+    let database = Database::open(&args.database.directory, options)?;
     let bytes_per_second = args.rate_mib.map(|mib| mib << 20);
     let made = database.backup(&args.copy, BackupOptions { bytes_per_second });
     let closed = database.close();
@@ -110,6 +116,27 @@ fn backup(args: &BackupArgs) -> Outcome {
         counted(made.pages, "page"),
         args.copy.display(),
         made.csn
+    ));
+    Ok(Verdict::Holds)
+}
+
+fn restore(args: &RestoreArgs) -> Outcome {
+    must_exist(&args.backup)?;
+    let source = RestoreSource {
+        backup: args.backup.clone(),
+        archive: args.archive.clone(),
+        log: args.log.clone(),
+    };
+    let options = Options::with_cache(BufferMode::Disk, CACHE_BYTES);
+    let made = Database::restore(&source, &args.target, args.until.unwrap_or_default(), options)?;
+    let written = made.wall_ns.and_then(|ns| Timestamp::from_nanosecond(ns.into()).ok());
+    terminal::note(&format!(
+        "restored {}: everything up to {}{}; {} redone from the archive{}",
+        args.target.display(),
+        made.csn,
+        written.map_or(String::new(), |time| format!(", written at {time}")),
+        counted(made.commits, "commit"),
+        if args.log.is_some() { " and the log" } else { "" }
     ));
     Ok(Verdict::Holds)
 }
@@ -134,6 +161,12 @@ fn options(args: &DatabaseArgs) -> Options {
         log_directory: args.log.clone(),
         ..Options::with_cache(BufferMode::Disk, CACHE_BYTES)
     }
+}
+
+fn with_archive(args: &DatabaseArgs, archive: Option<&Path>) -> Options {
+    let mut options = options(args);
+    options.log.archive = archive.map(Path::to_owned);
+    options
 }
 
 fn of(contents: Contents) -> String {

@@ -156,3 +156,58 @@ fn what_is_no_database_is_refused_in_one_sentence() {
     }
     assert!(!folder.path().join("new").exists());
 }
+
+/// Makes the database `bank` with an archive, a backup of it, and later commits. Returns the last one.
+fn bank_with_archive(folder: &Path) -> u64 {
+    let at = |name: &str| folder.join(name);
+    let mut options = Options::tiny();
+    options.log.archive = Some(at("archive"));
+    let bank = Database::create(at("bank"), options).unwrap();
+    let schema = Schema::table("account").column("id", Kind::Int).key(["id"]).build().unwrap();
+    let accounts = bank.create_table(schema).unwrap();
+    let insert = |id| bank.run(|tx| tx.insert(&accounts, &[Value::Int(id)])).unwrap();
+    (0..200).for_each(insert);
+    bank.backup(at("copy"), syncline_engine::BackupOptions::default()).unwrap();
+    (200..400).for_each(insert);
+    let last = bank.durable_lsn().0;
+    bank.close().unwrap();
+    last
+}
+
+#[test]
+fn a_backup_is_restored_to_a_commit_to_a_time_and_to_the_end_of_the_log() {
+    let folder = folder();
+    let last = bank_with_archive(folder.path());
+    let rows = |name: &str| {
+        let dump = syncline(folder.path(), &format!("engine dump {name}"));
+        assert_eq!(dump.code, 0, "{dump:?}");
+        dump.out.lines().filter(|line| line.starts_with('[')).count()
+    };
+    let to_end = syncline(folder.path(), "engine restore copy archive to-end --log bank/log");
+    assert_eq!(to_end.code, 0, "{to_end:?}");
+    let expected = format!("restored to-end: everything up to csn {last}, written at 20");
+    assert!(to_end.err.contains(&expected) && to_end.err.contains("200 commits"), "{to_end:?}");
+    assert_eq!(rows("to-end"), rows("bank"));
+    let until = last - 150;
+    let to_commit = format!("engine restore copy archive to-commit --log bank/log --until {until}");
+    let to_commit = syncline(folder.path(), &to_commit);
+    assert_eq!(to_commit.code, 0, "{to_commit:?}");
+    assert_eq!(rows("to-commit"), rows("bank") - 150);
+    let later = "engine restore copy archive to-time --log bank/log --until 2500-01-01T00:00:00Z";
+    assert_eq!(syncline(folder.path(), later).code, 0);
+    assert_eq!(rows("to-time"), rows("bank"));
+
+    for (arguments, why) in [
+        ("copy archive new --until 1", "use an older backup"),
+        ("copy archive new --until 2020-01-01T00:00:00+01:00", "use an older backup"),
+        ("copy archive new --until 999999", "no log was given"),
+        ("copy archive new --until tomorrow", "neither the number of a commit nor a time"),
+        ("copy nowhere new", "there is no such directory"),
+        ("nowhere archive new", "cannot open the database nowhere"),
+        ("bank archive new", "was opened for writing"),
+        ("copy archive to-end", "is not empty"),
+    ] {
+        let refused = syncline(folder.path(), &format!("engine restore {arguments}"));
+        assert!(refused.code == 2 && refused.err.contains(why), "{arguments}: {refused:?}");
+    }
+}

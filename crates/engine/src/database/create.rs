@@ -8,6 +8,7 @@
 use crate::checkpoint::DataFile;
 use crate::database::engine::Engine;
 use crate::database::open::{Parts, file_options, list, log_directory, txn_options};
+use crate::directory;
 use crate::error::{Error, Result};
 use crate::ids::{Csn, DatabaseId};
 use crate::log::{Guard, Log, Threads, unmake};
@@ -55,9 +56,59 @@ pub(crate) fn create<D: Disk>(
     parts.assemble(log, Some(file), (options, txn_options), directory)
 }
 
+/// A directory in which a database is being made. Dropping it removes what was made, except the mark: what
+/// cannot be removed then is removed by the next creation there.
+pub(super) struct Unfinished<D: Disk> {
+    disk: D,
+    directory: PathBuf,
+    is_complete: bool,
+}
+
+impl<D: Disk> Unfinished<D> {
+    pub(super) fn begin(disk: &D, directory: &Path, options: &Options) -> Result<Unfinished<D>> {
+        begin(disk, directory, options)?;
+        Ok(Unfinished { disk: disk.clone(), directory: directory.to_owned(), is_complete: false })
+    }
+
+    pub(super) fn directory(&self) -> &Path {
+        &self.directory
+    }
+
+    /// Makes the data file.
+    pub(super) fn create_data(
+        &self,
+        database: DatabaseId,
+        page_bytes: u32,
+        options: &Options,
+    ) -> Result<DataFile<D>> {
+        let data = self.directory.join(DATA);
+        DataFile::create(&self.disk, &data, database, page_bytes, &file_options(options))
+    }
+
+    /// Removes the log.
+    pub(super) fn clear_log(&self) -> Result<()> {
+        clear_log(&self.disk, &self.directory)
+    }
+
+    /// Completes the database.
+    pub(super) fn end(mut self) -> Result<()> {
+        end(&self.disk, &self.directory)?;
+        self.is_complete = true;
+        Ok(())
+    }
+}
+
+impl<D: Disk> Drop for Unfinished<D> {
+    fn drop(&mut self) {
+        if !self.is_complete {
+            let _left = abandon(&self.disk, &self.directory).is_err();
+        }
+    }
+}
+
 /// Marks a directory as that of a database which is being made, after an interrupted creation is removed.
-pub(super) fn begin<D: Disk>(disk: &D, directory: &Path, options: &Options) -> Result<()> {
-    let names = claim(disk, directory)?;
+fn begin<D: Disk>(disk: &D, directory: &Path, options: &Options) -> Result<()> {
+    let names = directory::made(disk, directory)?;
     if names.contains(&MAKING.into()) {
         // The sync of its name may have failed, or never have begun.
         disk.sync_directory(directory)?;
@@ -79,7 +130,7 @@ fn mark<D: Disk>(disk: &D, directory: &Path) -> Result<()> {
 }
 
 /// Makes the names in the directory stable, then removes the mark: the database is complete.
-pub(super) fn end<D: Disk>(disk: &D, directory: &Path) -> Result<()> {
+fn end<D: Disk>(disk: &D, directory: &Path) -> Result<()> {
     disk.sync_directory(directory)?;
     disk.remove(&directory.join(MAKING))?;
     Ok(disk.sync_directory(directory)?)
@@ -87,20 +138,9 @@ pub(super) fn end<D: Disk>(disk: &D, directory: &Path) -> Result<()> {
 
 /// Removes what was made since the beginning. The mark stays, so that the next creation begins anew; it is
 /// made again if the end has removed it and failed then.
-pub(super) fn abandon<D: Disk>(disk: &D, directory: &Path) -> Result<()> {
+fn abandon<D: Disk>(disk: &D, directory: &Path) -> Result<()> {
     mark(disk, directory)?;
     clear(disk, directory, &list(disk, directory)?.unwrap_or_default())
-}
-
-/// The names in the directory, which is made if it is missing.
-fn claim<D: Disk>(disk: &D, directory: &Path) -> Result<Vec<PathBuf>> {
-    if let Some(names) = list(disk, directory)? {
-        return Ok(names);
-    }
-    disk.create_directory(directory)?;
-    let parent = directory.parent().filter(|parent| !parent.as_os_str().is_empty());
-    disk.sync_directory(parent.unwrap_or(Path::new(".")))?;
-    Ok(Vec::new())
 }
 
 /// Removes a log in another directory that an interrupted creation made. The log of another database stays.
@@ -125,6 +165,10 @@ fn clear<D: Disk>(disk: &D, directory: &Path, names: &[PathBuf]) -> Result<()> {
             disk.remove(&directory.join(name))?;
         }
     }
+    clear_log(disk, directory)
+}
+
+fn clear_log<D: Disk>(disk: &D, directory: &Path) -> Result<()> {
     let log = directory.join(LOG);
     for name in list(disk, &log)?.unwrap_or_default() {
         disk.remove(&log.join(name))?;

@@ -10,15 +10,16 @@
 //! |---|---|---|---|
 //! | `create_table` | - | one page a tree, the commit | - |
 //! | `load_table` | the trees are filled (`tree_builder`); a checkpoint makes them stable | the commit | - |
+//! | `load_table` with an archive | the trees are filled by transactions (`logged_load`) | the commits | - |
 //! | an added index | filled concurrently with writers (`index_build`) | the rest of the row log, the commit | - |
 //! | added columns | - | the commit | - |
 //! | a dropped index or table | - | the commit; the trees' roots go | other pages go, some in a section |
 //!
 //! Trees that a change makes or drops are *hidden* while it lasts: the tree directory may name them while the
 //! catalogue does not, or their pages exist and the tree directory does not name them. A checkpoint may
-//! contain either; opening frees them. The log holds nothing of a load: the checkpoint that contains its
-//! trees is in force before the commit that names them. An index build writes to the log like any other
-//! transaction.
+//! contain either; opening frees them. The log of a database without an archive holds nothing of a load: the
+//! checkpoint that contains its trees is in force before the commit that names them. An index build writes to
+//! the log like any other transaction.
 //!
 //! Each tree carries the commit that made it known. Rows built in bulk carry an earlier number, so the tree
 //! is what tells an older snapshot that it was made later; the snapshot never sees it as empty.
@@ -157,9 +158,13 @@ impl<D: Disk> Engine<D> {
         };
         let trees = spent.trees_of(&entry);
         self.change_with(&spent, &trees, || {
-            self.load_aside(&entry, rows)?;
-            if let Some(checkpoints) = &self.checkpoints {
-                checkpoints.run(&self.core, &self.tree_directory)?;
+            if self.options.log.archive.is_some() && !planted(PlantedBug::LoadUnlogged) {
+                self.load_logged(&entry, rows)?;
+            } else {
+                self.load_aside(&entry, rows)?;
+                if let Some(checkpoints) = &self.checkpoints {
+                    checkpoints.run(&self.core, &self.tree_directory)?;
+                }
             }
             let _defining = self.define();
             let next = self.catalog().with_entry(&entry)?;

@@ -9,12 +9,13 @@ use crate::database::inspect::Inspection;
 use crate::database::maintenance_thread::MaintenanceThread;
 use crate::database::open;
 use crate::database::page_loader::PageLoader;
+use crate::database::restore::{self, Portions, RestoreSource, Restored};
 use crate::database::stats::Stats;
 #[allow(unused_imports, reason = "the documentation links to it")]
 use crate::error::Error;
 use crate::error::Result;
 use crate::ids::Csn;
-use crate::log::{self, Completion, Threads, Ticket, Worker};
+use crate::log::{self, Completion, Threads, Ticket, Until, Worker};
 use crate::options::{BufferMode, Options};
 use crate::table::{Prefetcher, Table, Transaction, TypedSession};
 use crate::txn::{Begin, CommitPaths, check_not_in_row_view};
@@ -69,6 +70,55 @@ impl Database<RealDisk> {
     /// As [`Database::open`].
     pub fn open_read_only(directory: impl AsRef<Path>, options: Options) -> Result<Database> {
         Database::open_read_only_on(&RealDisk, directory.as_ref(), options)
+    }
+
+    /// Restores a database into `target`, a directory that is missing or empty: a backup, and the commits of
+    /// the archive that follow it, up to a limit. The restored database has an id of its own; open it with
+    /// [`Database::open`], and with an archive of its own. `options` say how it is made, and how much memory
+    /// the restore takes: pages beyond [`Options::resident_bytes_max`] are stored and read again.
+    ///
+    /// ```
+    /// use syncline_engine::log::{self, Until};
+    /// use syncline_engine::{
+    ///     BackupOptions, Database, Kind, Options, RestoreSource, Schema, Value,
+    /// };
+    ///
+    /// # fn main() -> syncline_engine::Result<()> {
+    /// # let folder = tempfile::tempdir().expect("a folder for the example");
+    /// # let place = |name| folder.path().join(name);
+    /// # let (bank, copy, restored) = (place("bank"), place("copy"), place("restored"));
+    /// let log = log::Options { archive: Some(place("archive")), ..log::Options::default() };
+    /// let options = Options { log, ..Options::default() };
+    /// let database = Database::create(&bank, options)?;
+    /// let schema = Schema::table("account").column("id", Kind::Int).key(["id"]);
+    /// let accounts = database.create_table(schema.build()?)?;
+    /// let backup = database.backup(&copy, BackupOptions::default())?;
+    /// database.run(|transaction| transaction.insert(&accounts, &[Value::Int(1)]))?;
+    /// database.close()?;
+    ///
+    /// // What is not archived yet is in the log.
+    /// let log = Some(bank.join("log"));
+    /// let source = RestoreSource { backup: copy, archive: place("archive"), log };
+    /// let made = Database::restore(&source, &restored, Until::End, Options::default())?;
+    /// assert_eq!(made.csn, backup.csn.next());
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Restore`] if the limit cannot be met, or if the backup is one that was opened for writing;
+    /// [`Error::Archive`] if the archive begins later or has a gap; [`Error::WrongDatabase`] if backup,
+    /// archive and log are not of one database; [`Error::Damaged`]; [`Error::Exists`] if the target is not
+    /// empty; [`Error::Full`]. After an error the target holds no database, and may be used for the next
+    /// restore.
+    pub fn restore(
+        source: &RestoreSource,
+        target: impl AsRef<Path>,
+        until: Until,
+        options: Options,
+    ) -> Result<Restored> {
+        Database::restore_on(&RealDisk, source, target.as_ref(), until, options)
     }
 
     /// Opens the database of a directory, or makes it if the directory is missing or empty.
@@ -127,6 +177,21 @@ impl<D: Disk> Database<D> {
         Database::started(open::open_read_only(disk, directory, options)?)
     }
 
+    /// [`Database::restore`] on any disk.
+    ///
+    /// # Errors
+    ///
+    /// As there.
+    pub fn restore_on(
+        disk: &D,
+        source: &RestoreSource,
+        target: &Path,
+        until: Until,
+        options: Options,
+    ) -> Result<Restored> {
+        restore::restore(disk, source, target, until, (options, Portions::default()))
+    }
+
     /// True if the database is open for reading only.
     pub fn is_read_only(&self) -> bool {
         self.engine.core.options.read_only
@@ -163,7 +228,8 @@ impl<D: Disk> Database<D> {
 
     /// Makes a table from rows in any order, each with the values of all columns. Rows are sorted in runs of
     /// [`Options::definition_bytes_max`] and built into pages without logging; a checkpoint makes them
-    /// stable. Rows in key order build fastest and into the fullest pages. Other transactions and definitions
+    /// stable. Rows in key order build fastest and into the fullest pages. A log with an archive gets the
+    /// rows, in many commits. Other transactions and definitions
     /// go on meanwhile; the table with all its rows becomes visible when this returns. A snapshot that began
     /// earlier cannot use the table: it ends with [`Conflict::MadeLater`](crate::Conflict::MadeLater). If the
     /// disk is full, nothing changes.
@@ -308,6 +374,12 @@ impl<D: Disk> Database<D> {
     /// The durable LSN: everything up to this commit is stable (at durability `none`: written).
     pub fn durable_lsn(&self) -> Csn {
         self.engine.core.log.durable_lsn()
+    }
+
+    /// Why the last attempt to archive a segment of the log failed, see
+    /// [`log::Options::archive`]; none if it did not, or if there is no archive. It is repeated every second.
+    pub fn archive_failure(&self) -> Option<Arc<str>> {
+        self.engine.core.log.archive_failure()
     }
 
     /// Writes everything that was committed before the call, and waits until it is stable.

@@ -9,13 +9,15 @@
 //! | file | what it holds |
 //! |---|---|
 //! | `create.rs`, `open.rs` | creation; opening, the order of recovery |
-//! | `backup.rs` | a copy made while others read and write |
+//! | `backup.rs`, `page_copy.rs` | a copy made while others read and write; how its pages are copied |
+//! | `restore.rs` | a backup brought forward to a later commit |
 //! | `engine.rs` | what sessions, checkpoints and definitions share |
 //! | `checkpoints.rs`, `checkpoint_pacing.rs` | the states of a checkpoint; when one begins, and its pace |
 //! | `maintenance_thread.rs` | the thread that prepares log files and memory, and runs checkpoints |
 //! | `page_loader.rs` | the thread that loads pages behind the opening |
 //! | `definitions.rs` | tables and indexes added and dropped |
 //! | `tree_builder.rs` | hidden trees built from rows in any order |
+//! | `logged_load.rs` | a table loaded through the log |
 //! | `index_build.rs` | an index built concurrently with writers |
 //! | `handle.rs` | `Database` |
 //! | `verify.rs`, `verify_rows.rs` | checks of trees, and of tables against indexes |
@@ -31,9 +33,12 @@ mod engine;
 mod handle;
 mod index_build;
 mod inspect;
+mod logged_load;
 mod maintenance_thread;
 mod open;
+mod page_copy;
 mod page_loader;
+mod restore;
 #[cfg(test)]
 mod schedules;
 #[cfg(test)]
@@ -49,4 +54,5 @@ pub use backup::{Backup, BackupOptions};
 pub use checkpoints::CheckpointStats;
 pub use handle::Database;
 pub use inspect::Inspection;
+pub use restore::{RestoreSource, Restored};
 pub use stats::Stats;

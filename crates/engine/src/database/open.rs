@@ -15,7 +15,7 @@ use crate::database::create::{DATA, LOG, MAKING};
 use crate::database::engine::Engine;
 use crate::error::{Error, Result};
 use crate::ids::{Csn, DatabaseId, TreeId};
-use crate::log::{Log, Threads};
+use crate::log::{self, Durability, Log, Threads};
 use crate::options::{BufferMode, Options};
 use crate::planted_bug::{PlantedBug, planted};
 use crate::recovery::{Redo, Redone, Upgrade};
@@ -80,22 +80,7 @@ fn open_for<D: Disk>(
     let file = DataFile::open(disk, &directory.join(DATA), &file_options)?;
     let options = Options { page_bytes: file.root().page_bytes, ..options };
     options.check()?;
-    let listed = listed(&file, directory)?;
-    let mut parts = Parts { tree_directory: listed.tree_directory, ..Parts::new(&options) };
-    parts.find_pages(&file, options.resident_bytes_max)?;
-    parts.buffer.set_passes_cap(true);
-    if file.root().format < FORMAT_OF_EXTENTS {
-        parts.upgrade(&file, &listed.orphans)?;
-    } else if !planted(PlantedBug::KeepOrphans) {
-        for orphan in listed.orphans {
-            let pointer = ExtentPointer::from_value(&orphan);
-            let pointer =
-                pointer.ok_or_else(|| damaged_list(directory, "an orphan is no value"))?;
-            extents::free(&parts.buffer, pointer);
-        }
-    }
-    parts.free_strays();
-    parts.create_catalog_tree()?;
+    let mut parts = Parts::of(&file, directory, &options)?;
     let log = parts.redo(disk, directory, &file, &options, access);
     let log = log.map_err(|error| match error {
         Error::Capped { what, bytes, bytes_max, .. } => {
@@ -114,7 +99,7 @@ pub(crate) fn transient(options: Options) -> Result<Arc<Engine<NullDisk>>> {
     let directory = Path::new("");
     let disk = NullDisk::default();
     let log_options =
-        crate::log::Options { durability: crate::log::Durability::None, ..options.log.clone() };
+        log::Options { durability: Durability::None, archive: None, ..options.log.clone() };
     let database = DatabaseId::random();
     let parts = Parts::new(&options);
     let threads = parts.log_threads(Threads::Own);
@@ -126,8 +111,8 @@ pub(crate) fn transient(options: Options) -> Result<Arc<Engine<NullDisk>>> {
 
 /// The parts on which recovery works.
 pub(super) struct Parts {
-    buffer: Buffer,
-    tree_directory: TreeDirectory,
+    pub(super) buffer: Buffer,
+    pub(super) tree_directory: TreeDirectory,
     redone: Redone,
     /// The greatest number of a tree with stray pages.
     newest_stray: Option<TreeId>,
@@ -142,6 +127,31 @@ impl Parts {
             redone: Redone::default(),
             newest_stray: None,
         }
+    }
+
+    /// Those of a data file, before anything is redone. Pages may pass the cap until the engine is assembled.
+    pub(super) fn of<D: Disk>(
+        file: &DataFile<D>,
+        directory: &Path,
+        options: &Options,
+    ) -> Result<Parts> {
+        let listed = listed(file, directory)?;
+        let mut parts = Parts { tree_directory: listed.tree_directory, ..Parts::new(options) };
+        parts.find_pages(file, options.resident_bytes_max)?;
+        parts.buffer.set_passes_cap(true);
+        if file.root().format < FORMAT_OF_EXTENTS {
+            parts.upgrade(file, &listed.orphans)?;
+        } else if !planted(PlantedBug::KeepOrphans) {
+            for orphan in listed.orphans {
+                let pointer = ExtentPointer::from_value(&orphan);
+                let pointer =
+                    pointer.ok_or_else(|| damaged_list(directory, "an orphan is no value"))?;
+                extents::free(&parts.buffer, pointer);
+            }
+        }
+        parts.free_strays();
+        parts.create_catalog_tree()?;
+        Ok(parts)
     }
 
     /// The threads of a log whose files the maintenance thread prepares.
@@ -235,7 +245,8 @@ impl Parts {
         Ok(log)
     }
 
-    fn read_catalog(&self) -> Result<Catalog> {
+    /// The catalogue, up to what has been redone.
+    pub(super) fn read_catalog(&self) -> Result<Catalog> {
         let tree = self.tree_directory.tree(CATALOG_TREE);
         let tree = tree.expect("the catalogue's tree is always there");
         let mut rows = Vec::new();
@@ -280,9 +291,47 @@ impl Parts {
     ) -> Result<Arc<Engine<D>>> {
         let read_only = txn_options.read_only;
         let catalog = self.free_unnamed(self.read_catalog()?);
+        let engine = self.engine(log, file, (options, txn_options), (directory, catalog));
+        if read_only {
+            return Ok(engine);
+        }
+        engine.relieve_writers();
+        engine.drop_unfinished()?;
+        if engine.checkpoints.is_some() && !engine.options.checkpoint_by_itself {
+            let bytes_max = engine.options.checkpoint_segment_bytes.saturating_mul(2);
+            engine.core.cap_log(bytes_max);
+        }
+        Ok(engine)
+    }
+
+    /// An engine in the middle of recovery, for a checkpoint of what has been redone: trees that are still
+    /// being built stay.
+    pub(super) fn assemble_unfinished<D: Disk>(
+        mut self,
+        log: Log<D>,
+        file: DataFile<D>,
+        options: &Options,
+        directory: &Path,
+    ) -> Result<Arc<Engine<D>>> {
+        let catalog = if planted(PlantedBug::FreeUnnamedBetween) {
+            self.free_unnamed(self.read_catalog()?)
+        } else {
+            Catalog::new()
+        };
+        let options = (options.clone(), txn_options(options));
+        Ok(self.engine(log, Some(file), options, (directory, catalog)))
+    }
+
+    fn engine<D: Disk>(
+        self,
+        log: Log<D>,
+        file: Option<DataFile<D>>,
+        (options, txn_options): (Options, TxnOptions),
+        (directory, catalog): (&Path, Catalog),
+    ) -> Arc<Engine<D>> {
         self.buffer.set_passes_cap(false);
         let core = Arc::new(Core::new(log, self.buffer, txn_options).in_directory(directory));
-        let engine = Arc::new(Engine {
+        Arc::new(Engine {
             core,
             tree_directory: self.tree_directory,
             listed_tables: Mutex::new(Arc::new(catalog.clone())),
@@ -294,17 +343,7 @@ impl Parts {
             defining: Mutex::new(()),
             hidden: Mutex::default(),
             abandoned: Mutex::default(),
-        });
-        if read_only {
-            return Ok(engine);
-        }
-        engine.relieve_writers();
-        engine.drop_unfinished()?;
-        if engine.checkpoints.is_some() && !engine.options.checkpoint_by_itself {
-            let bytes_max = engine.options.checkpoint_segment_bytes.saturating_mul(2);
-            engine.core.cap_log(bytes_max);
-        }
-        Ok(engine)
+        })
     }
 }
 

@@ -17,6 +17,7 @@
 
 use crate::error::{Error, Result};
 use crate::ids::Csn;
+use crate::log::archive;
 use crate::log::batch_gate::BatchGate;
 use crate::log::commit::Ticket;
 use crate::log::durable_lsn::DurableLsn;
@@ -29,13 +30,14 @@ use crate::log::record_buffers::Pools;
 use crate::log::ring::{NO_WORKER, Ring};
 use crate::log::segment::{self, Mode, SegmentFile};
 use crate::log::segments::{Capped, FreeFile, Preparation};
-use crate::log::stats::SharedStats;
+use crate::log::stats::{SharedStats, Stats};
 use crate::log::threads::Threads;
 use crate::panics::{self, OnPanic};
 use crate::planted_bug::{PlantedBug, planted};
 use crate::step::{Step, step};
+use crate::sync::IS_MODEL;
 use crate::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering, fence};
-use crate::sync::rank::{FRAME_WRITER, GROUPS};
+use crate::sync::rank::{ARCHIVE_FAILURE, FRAME_WRITER, GROUPS};
 use crate::sync::ranked::{StdMutex, StdMutexGuard};
 use crate::sync::signal::Signal;
 use crate::sync::thread::yield_now;
@@ -43,8 +45,12 @@ use crossbeam_utils::CachePadded;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU32 as PlainU32;
+use std::time::Duration;
 use syncline_instrument::{Module, clock, tag};
 use syncline_vfs::Disk;
+
+/// How long a commit sleeps at the log's cap while another thread archives a segment.
+const ARCHIVE_WAIT: Duration = Duration::from_millis(1);
 
 /// How many logs the process has opened.
 static LOGS: PlainU32 = PlainU32::new(0);
@@ -67,6 +73,10 @@ pub(super) struct Shared<D: Disk> {
     pub(super) files_signal: Arc<Signal>,
     /// True if a thread of the log waits for that signal.
     pub(super) prepares_files: bool,
+    /// Raised when a segment may be archived.
+    pub(super) archive_signal: Signal,
+    /// Why the last attempt to archive a segment failed; none if it did not.
+    archive_failure: StdMutex<Option<Arc<str>>, ARCHIVE_FAILURE>,
     frame_writer: StdMutex<FrameWriter<D::File>, FRAME_WRITER>,
     /// Pools of record buffers.
     pub(super) buffers: Pools,
@@ -131,6 +141,8 @@ impl<D: Disk> Shared<D> {
             writer_signal: Signal::default(),
             files_signal,
             prepares_files,
+            archive_signal: Signal::default(),
+            archive_failure: StdMutex::default(),
             live_bytes: AtomicU64::new(frame_writer.segments().live_bytes()),
             frame_writer: StdMutex::new(frame_writer),
             groups: StdMutex::default(),
@@ -265,6 +277,7 @@ impl<D: Disk> Shared<D> {
             IoRequest::Write { is_sync, .. } => Some(*is_sync),
             IoRequest::Sync { .. } | IoRequest::Header { .. } => None,
         };
+        let is_header = matches!(done.io_request, IoRequest::Header { .. });
         let finished = frame_writer.finish(done);
         let range = match &finished {
             IoOutcome::DurableLsn(to) => {
@@ -284,6 +297,10 @@ impl<D: Disk> Shared<D> {
             }
         };
         drop(frame_writer);
+        if is_header {
+            // The segment before may have waited for it.
+            self.archive_signal.raise();
+        }
         match finished {
             IoOutcome::DurableLsn(_) => self.wake_complete(range.0, range.1, me),
             IoOutcome::Failed(_) => {
@@ -304,6 +321,7 @@ impl<D: Disk> Shared<D> {
     pub(super) fn wait_until_at_rest(&self) {
         while self.flying.load(Ordering::SeqCst) > 0
             || self.frame_writer().segments().is_preparing()
+            || self.frame_writer().segments().is_archiving()
         {
             yield_now();
         }
@@ -386,6 +404,10 @@ impl<D: Disk> Shared<D> {
                 Ok(Some(how)) => how,
                 Ok(None) => return Ok(false),
                 Err(Capped) if !more => return Ok(false),
+                Err(Capped) if frame_writer.segments().unarchived() > 0 => {
+                    drop(frame_writer);
+                    return self.wait_for_archive();
+                }
                 Err(Capped) => {
                     let bytes = frame_writer.segments().live_bytes();
                     let bytes_max = self.options.log_bytes_max.unwrap_or(u64::MAX);
@@ -418,7 +440,72 @@ impl<D: Disk> Shared<D> {
         drop(frame_writer);
         if freed {
             self.files_signal.raise();
+            self.archive_signal.raise();
         }
+    }
+
+    /// Archives the oldest released segment on this thread. False if there is none, if another thread does,
+    /// or if it cannot be archived yet.
+    pub(super) fn archive_segment(&self) -> Result<bool> {
+        let Some(archive) = &self.options.archive else {
+            return Ok(false);
+        };
+        let segments = {
+            let mut frame_writer = self.frame_writer();
+            self.check()?;
+            frame_writer.segments().begin_archiving()
+        };
+        let Some(segments) = segments else {
+            return Ok(false);
+        };
+        let end = |is_archived| self.frame_writer().segments().end_archiving(is_archived);
+        let fail = |because: &str| {
+            end(false);
+            self.fail(because);
+        };
+        let is_wanted = || self.durable_lsn.failure().is_none();
+        let archived = panics::failing("the archiving of a log segment", fail, || {
+            archive::copy(&self.disk, &self.directory, segments, archive, &is_wanted)
+        });
+        end(matches!(archived, Ok(true)));
+        match &archived {
+            Ok(true) => *self.archive_failure.lock() = None,
+            Ok(false) => {}
+            Err(error) => *self.archive_failure.lock() = Some(Arc::from(error.to_string())),
+        }
+        if matches!(archived, Ok(true)) {
+            self.files_signal.raise();
+        }
+        archived
+    }
+
+    /// Why the last attempt to archive a segment failed; none if it did not.
+    pub(super) fn archive_failure(&self) -> Option<Arc<str>> {
+        self.archive_failure.lock().clone()
+    }
+
+    /// True if nothing was written since the log was made.
+    pub(super) fn is_untouched(&self) -> bool {
+        self.frame_writer().segments().begins_with(self.durable_lsn.get().next())
+    }
+
+    /// True if a segment waits to be archived.
+    pub(super) fn is_unarchived(&self) -> bool {
+        self.frame_writer().segments().unarchived() > 0
+    }
+
+    /// Archives a segment, or waits a little while another thread does. True if a file is free.
+    #[cold]
+    fn wait_for_archive(&self) -> Result<bool> {
+        if self.archive_segment()? {
+            return Ok(true);
+        }
+        if IS_MODEL {
+            yield_now();
+        } else {
+            std::thread::sleep(ARCHIVE_WAIT);
+        }
+        Ok(false)
     }
 
     /// Bytes of the segments that hold commits which recovery may need.
@@ -436,19 +523,14 @@ impl<D: Disk> Shared<D> {
         self.frame_writer().segments().is_releasable()
     }
 
-    /// Bytes of all files of the log.
-    pub(super) fn file_bytes(&self) -> u64 {
-        self.frame_writer().segments().file_bytes()
+    /// Counters since the log was opened.
+    pub(super) fn stats(&self) -> Stats {
+        self.stats.get(self.frame_writer().segments())
     }
 
     /// The file of the current segment.
     pub(super) fn current_file(&self) -> Arc<D::File> {
         self.frame_writer().segments().current()
-    }
-
-    /// How many segment files have been reused.
-    pub(super) fn recycled(&self) -> u64 {
-        self.frame_writer().segments().recycled()
     }
 
     fn prepared(&self, how: Preparation) -> Result<SegmentFile<D::File>> {

@@ -362,9 +362,26 @@ impl<D: Disk> Log<D> {
         self.database
     }
 
+    /// Archives the oldest released segment, for callers without threads. False if there is none, or if it
+    /// cannot be archived yet.
+    #[cfg(test)]
+    pub(crate) fn archive_segment(&self) -> Result<bool> {
+        self.shared.archive_segment()
+    }
+
+    /// Why the last attempt to archive a segment failed; none if it did not. It is repeated every second.
+    pub fn archive_failure(&self) -> Option<Arc<str>> {
+        self.shared.archive_failure()
+    }
+
+    /// True if nothing was written to it since it was made, and it was not opened for writing.
+    pub(crate) fn is_untouched(&self) -> bool {
+        self.shared.is_untouched()
+    }
+
     /// Counters since the log was opened.
     pub fn stats(&self) -> Stats {
-        self.shared.stats.get(self.shared.recycled(), self.shared.file_bytes())
+        self.shared.stats()
     }
 
     /// The settings in force.

@@ -35,6 +35,7 @@
 //! | `frame`, `segment` | the two formats on disk |
 //! | `frame_writer`, `pipeline`, `io_request` | from records to frames, writes and syncs |
 //! | `segments` | the files of an open log: current, prepared, live and free |
+//! | `archive` | copies of released segments in another directory |
 //! | `driver`, `threads`, `durable_lsn` | the state that all threads share, how any of them drives the log and wakes commits; the log's own threads; the result |
 //! | `open`, `survey`, `scan`, `replay`, `recovery` | opening a log: find its files, read them, make it writable |
 //! | `models`, `simulation`, `fuzzing`, `tests` | model checking, crash simulation, fuzzing, tests |
@@ -63,6 +64,7 @@
 //! # }
 //! ```
 
+mod archive;
 mod batch_gate;
 mod commit;
 mod driver;
@@ -99,6 +101,8 @@ pub(crate) mod simulation;
 #[cfg(test)]
 mod tests;
 
+pub use archive::Until;
+pub(crate) use archive::{Archived, read_archived};
 pub use commit::{Permit, Reserved, Ticket};
 pub(crate) use group_history::Group;
 pub(crate) use handle::CLOSED;

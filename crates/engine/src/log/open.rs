@@ -9,14 +9,16 @@
 //! database has a file `making` of its own, makes its directory's names stable before it removes that, and
 //! removes all files of an interrupted log before it begins again.
 
+use crate::directory;
 use crate::error::{Error, Result};
 use crate::ids::{Csn, DatabaseId, FrameNumber, SegmentNumber};
+use crate::log::archive;
 use crate::log::frame_writer::{FrameWriter, LogStart};
 use crate::log::options::{Durability, Options};
 use crate::log::recovery::{self, Recovered};
 use crate::log::segment::{self, HeaderRead, Mode, SegmentHeader};
-use crate::log::segments::{FreeFiles, LiveSegment, Segments};
-use crate::log::survey::{self, MAKING};
+use crate::log::segments::{FreeFiles, LiveSegment, LogSegments, Segments};
+use crate::log::survey::{self, Chain, MAKING};
 use std::collections::VecDeque;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -65,6 +67,7 @@ pub(super) fn create<D: Disk>(
         let directory = directory.to_owned();
         return Err(Error::Exists { directory });
     }
+    let archived = archived(disk, &options)?;
     let making = directory.join(MAKING);
     if guard == Guard::Own {
         drop(disk.open(&making, OpenOptions::READ_WRITE)?);
@@ -89,6 +92,9 @@ pub(super) fn create<D: Disk>(
     let mut spaces = FreeFiles::default();
     spaces.made(0);
     let header = SegmentHeader { whole_files: spaces.whole_files(), ..header };
+    if let (Some(archive), Some(archived)) = (&options.archive, &archived) {
+        archive::check(archive, archived, &header)?;
+    }
     match guard {
         Guard::Own => segment::make(disk, directory, (0, header.segment_bytes), false)?,
         Guard::Database => segment::make_first(disk, directory, &header)?,
@@ -114,8 +120,15 @@ pub(super) fn create<D: Disk>(
         index: 0,
         bytes: header.segment_bytes,
     }]);
-    let segments = Segments::new(current, live, spaces, options.file_sizes(), true);
+    let segments = LogSegments { released: VecDeque::new(), live, spaces };
+    let files = (options.file_sizes(), options.archive.is_some());
+    let segments = Segments::new(current, segments, files, true);
     Ok(opened(options, mode, start, segments, Some(lock)))
+}
+
+/// The newest segment of the archive, if there is one.
+fn archived<D: Disk>(disk: &D, options: &Options) -> Result<Option<SegmentHeader>> {
+    options.archive.as_ref().map_or(Ok(None), |archive| archive::open(disk, archive))
 }
 
 /// Removes the log of a database whose creation was interrupted, so that nothing was ever committed to it. A
@@ -157,7 +170,13 @@ pub(super) fn open<D: Disk>(
     let names = names(disk, directory)?;
     let lock = lock(disk, directory)?;
     let found = survey::find(disk, directory)?;
-    let chain = survey::chain(disk, directory, &found, database, replay_from)?;
+    let archived = archived(disk, requested)?;
+    let number = archived.map_or(SegmentNumber(0), |archived| archived.number);
+    let number = requested.archive.as_ref().map(|_| number);
+    let chain = survey::chain(disk, directory, &found, database, replay_from, number)?;
+    if let (Some(archive), Some(archived)) = (&requested.archive, &archived) {
+        archive::check(archive, archived, &chain.links[0].header)?;
+    }
     if names.contains(&MAKING.into()) {
         // The log was complete when its making was interrupted; a leftover `making` must not excuse later
         // damage.
@@ -165,8 +184,7 @@ pub(super) fn open<D: Disk>(
         disk.sync_directory(directory)?;
     }
     let newest = chain.links[chain.links.len() - 1];
-    let used = chain.links.iter().map(|link| link.header.segment_bytes).sum::<u64>()
-        + chain.spaces.bytes();
+    let used = chain.bytes();
     let options = in_force(requested, &newest.header);
     options.check()?;
     if let Some(bytes_max) = options.log_bytes_max.filter(|max| used > *max) {
@@ -177,9 +195,10 @@ pub(super) fn open<D: Disk>(
         });
     }
     let mode = resolve_mode(disk, directory, newest.index, &options)?;
-    let Recovered { start, current, live, spaces, is_begun } =
+    let Recovered { start, current, segments, is_begun } =
         recovery::recover(disk, directory, chain, replay_from, mode, options.file_sizes(), replay)?;
-    let segments = Segments::new(current, live, spaces, options.file_sizes(), is_begun);
+    let files = (options.file_sizes(), options.archive.is_some());
+    let segments = Segments::new(current, segments, files, is_begun);
     Ok(opened(options, mode, start, segments, Some(lock)))
 }
 
@@ -196,13 +215,30 @@ pub(super) fn open_read_only<D: Disk>(
     names(disk, directory)?;
     let lock = lock_shared(disk, directory)?;
     let found = survey::find(disk, directory)?;
-    let chain = survey::chain(disk, directory, &found, Some(database), replay_from)?;
+    let chain = survey::chain(disk, directory, &found, Some(database), replay_from, None)?;
     let options = in_force(requested, &chain.links[chain.links.len() - 1].header);
     let mode = Mode { direct: false, write_sync: false, durability: options.durability };
-    let Recovered { start, current, live, spaces, is_begun } =
+    let Recovered { start, current, segments, is_begun } =
         recovery::recover_read_only(disk, directory, chain, replay_from, replay)?;
-    let segments = Segments::new(current, live, spaces, options.file_sizes(), is_begun);
+    let segments = Segments::new(current, segments, (options.file_sizes(), false), is_begun);
     Ok(opened(options, mode, start, segments, lock))
+}
+
+/// The newest segments of a log that no process has open for writing, back to the one behind segment `after`
+/// if that is still there; and the lock that keeps writers away meanwhile.
+pub(super) fn chain_to_read<D: Disk>(
+    disk: &D,
+    directory: &Path,
+    database: DatabaseId,
+    after: SegmentNumber,
+) -> Result<(Option<D::File>, Chain)> {
+    names(disk, directory)?;
+    let lock = lock_shared(disk, directory)?;
+    let found = survey::find(disk, directory)?;
+    // Nothing before the newest one is needed for itself.
+    let newest = Csn(u64::MAX - 1);
+    let chain = survey::chain(disk, directory, &found, Some(database), newest, Some(after))?;
+    Ok((lock, chain))
 }
 
 /// The names in the directory of a log that must exist.
@@ -301,18 +337,15 @@ fn is_not_offered(kind: Option<ErrorKind>) -> bool {
 }
 
 fn make_directory<D: Disk>(disk: &D, directory: &Path, guard: Guard) -> Result<()> {
+    if guard == Guard::Own {
+        return directory::made(disk, directory).map(drop);
+    }
     match disk.list(directory) {
-        Ok(_) => return Ok(()),
-        Err(error) if error.kind() == Some(ErrorKind::NotFound) => {}
-        Err(error) => return Err(error.into()),
+        Err(error) if error.kind() == Some(ErrorKind::NotFound) => {
+            Ok(disk.create_directory(directory)?)
+        }
+        listed => Ok(listed.map(drop)?),
     }
-    disk.create_directory(directory)?;
-    if guard == Guard::Database {
-        return Ok(());
-    }
-    let parent = directory.parent().filter(|parent| !parent.as_os_str().is_empty());
-    disk.sync_directory(parent.unwrap_or(Path::new(".")))?;
-    Ok(())
 }
 
 fn lock<D: Disk>(disk: &D, directory: &Path) -> Result<D::File> {

@@ -5,6 +5,7 @@
 
 use crate::error::{RECORD_BYTES_MAX, Result, check_option};
 use crate::log::segments::FileSizes;
+use std::path::PathBuf;
 
 /// The durability of a completed commit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -58,6 +59,11 @@ pub struct Options {
     /// four of the smallest are kept for recovery after a crash. A record may have at most 7/16 of what the
     /// other files can hold, even if `record_bytes_max` is more. Default: none.
     pub log_bytes_max: Option<u64>,
+    /// A directory, which is made if it is missing, that gets a copy of every segment before its file is
+    /// reused; best on another device. Then a backup can be restored to any later commit: see
+    /// [`Database::restore`](crate::Database::restore). While the copy fails, the log grows, up to its cap.
+    /// An opening without the archive leaves a gap in it. Default: none.
+    pub archive: Option<PathBuf>,
     /// Bytes of which frames are multiples: a power of two, 512 to 4096. Default 4096: every device's block
     /// size, so that no block is written twice. Smaller units go through the page cache.
     pub frame_unit_bytes: u32,
@@ -94,6 +100,7 @@ impl Default for Options {
             segment_bytes: 64 << 20,
             segment_bytes_min: 256 << 10,
             log_bytes_max: None,
+            archive: None,
             frame_unit_bytes: 4096,
             frame_bytes_max: 256 << 10,
             ring_records: 2048,

@@ -33,7 +33,7 @@ use crate::log::frame_writer::LogStart;
 use crate::log::options::Durability;
 use crate::log::replay::{self, LogEnd, Tail};
 use crate::log::segment::{self, Mode, SegmentFile, SegmentHeader};
-use crate::log::segments::{FileSizes, FreeFile, FreeFiles, GROWTH, LiveSegment};
+use crate::log::segments::{FileSizes, FreeFile, FreeFiles, GROWTH, LiveSegment, LogSegments};
 use crate::log::survey::{Chain, ChainSegment};
 use crate::planted_bug::{PlantedBug, planted};
 use std::collections::VecDeque;
@@ -47,8 +47,7 @@ use syncline_vfs::{AlignedBuffer, Disk, File, OpenOptions};
 pub(super) struct Recovered<F> {
     pub(super) start: LogStart,
     pub(super) current: SegmentFile<F>,
-    pub(super) live: VecDeque<LiveSegment>,
-    pub(super) spaces: FreeFiles,
+    pub(super) segments: LogSegments,
     /// Whether recovery wrote and synced the current segment's header.
     pub(super) is_begun: bool,
 }
@@ -142,8 +141,11 @@ fn in_newest<F>(chain: Chain, end: &LogEnd, current: SegmentFile<F>) -> Recovere
             wall_ns: end.reached.wall_ns,
         },
         current,
-        live: live(&chain.links),
-        spaces,
+        segments: LogSegments {
+            released: segments(&chain.released),
+            live: segments(&chain.links),
+            spaces,
+        },
         is_begun: true,
     }
 }
@@ -157,8 +159,7 @@ fn begin_segment<D: Disk>(
     (mode, sizes): (Mode, FileSizes),
 ) -> Result<Recovered<D::File>> {
     let newest = chain.links[chain.links.len() - 1].header;
-    let live_bytes: u64 = chain.links.iter().map(|link| link.header.segment_bytes).sum();
-    let left = sizes.all.saturating_sub(live_bytes + chain.spaces.bytes());
+    let left = sizes.all.saturating_sub(chain.bytes());
     // A segment without frames up to the stable one is overruled as a whole.
     let mut overruled = Vec::new();
     while let Some(last) = chain.links.last()
@@ -202,18 +203,19 @@ fn begin_segment<D: Disk>(
         current.file.sync_data()?;
     }
     write_header(&current, &header, mode)?;
-    let Chain { links, mut spaces, .. } = chain;
+    let Chain { released, links, mut spaces, .. } = chain;
     spaces.made(index);
     // Overruled files may be overwritten only now that the new header is stable.
     let free = &mut spaces.free;
     free.extend(overruled.iter().map(ChainSegment::file));
-    let mut live = live(&links);
+    let mut live = segments(&links);
     if !links.last().as_ref().is_some_and(first_of_log) {
         free.extend(live.pop_back().map(|last| FreeFile { index: last.index, bytes: last.bytes }));
     }
     let (number, first) = (header.number, header.first_whole());
     live.push_back(LiveSegment { number, first, index, bytes: file.bytes });
-    Ok(Recovered { start, current, live, spaces, is_begun: true })
+    let segments = LogSegments { released: segments(&released), live, spaces };
+    Ok(Recovered { start, current, segments, is_begun: true })
 }
 
 /// Takes a file for the segment that recovery begins. It has the size of the newest segment if possible, so
@@ -327,12 +329,12 @@ pub(super) fn write_header<F: File>(
     Ok(())
 }
 
-fn live(links: &[ChainSegment]) -> VecDeque<LiveSegment> {
-    let live = links.iter().map(|link| LiveSegment {
+fn segments(links: &[ChainSegment]) -> VecDeque<LiveSegment> {
+    let segments = links.iter().map(|link| LiveSegment {
         number: link.header.number,
         first: link.header.first_whole(),
         index: link.index,
         bytes: link.header.segment_bytes,
     });
-    live.collect()
+    segments.collect()
 }

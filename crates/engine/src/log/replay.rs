@@ -1,12 +1,15 @@
 //! The reading half of recovery: walks a chain of segments, delivers whole records, and finds where the log
-//! ends and which of its last frames are not known to be stable.
+//! ends and which of its last frames are not known to be stable. A restore reads archived segments the same
+//! way, up to a limit.
 
 use crate::error::{Error, Result};
 use crate::ids::{Csn, FrameNumber};
+use crate::log::archive::Until;
 use crate::log::frame::{self, FrameHeader, Kind};
 use crate::log::scan::{self, Reader, ScanPosition};
 use crate::log::segment::{self, SegmentHeader};
-use crate::log::survey::Chain;
+use crate::log::survey::{Chain, ChainSegment};
+use crate::planted_bug::{PlantedBug, planted};
 use std::path::{Path, PathBuf};
 use syncline_vfs::{Disk, File};
 
@@ -44,6 +47,55 @@ pub(super) struct LogEnd {
     pub(super) newest_is_empty: bool,
 }
 
+/// A segment and the directory of its file.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Placed<'a> {
+    pub(super) directory: &'a Path,
+    pub(super) segment: ChainSegment,
+}
+
+/// What the last segment of a range is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Newest {
+    /// The newest of a log.
+    InLog {
+        /// A frame of it that a prepared file declares stable; zero if none does.
+        named: FrameNumber,
+    },
+    /// One whose bytes all belong to frames.
+    Archived,
+}
+
+/// Receives the number and the record of each commit.
+pub(super) type Sink<'a> = dyn FnMut(Csn, &[u8]) -> Result<()> + 'a;
+
+/// Which commits are read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Range {
+    /// Those after this one,
+    pub(super) from: Csn,
+    /// up to here.
+    pub(super) until: Until,
+}
+
+/// How far a range was read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct ReadEnd {
+    /// The last commit.
+    pub(super) csn: Csn,
+    /// When it was written, in nanoseconds since 1970; none if no commit was read.
+    pub(super) wall_ns: Option<u64>,
+    /// The range ended before the segments did.
+    pub(super) is_limited: bool,
+}
+
+impl ReadEnd {
+    /// Nothing is read yet.
+    fn nothing(from: Csn) -> ReadEnd {
+        ReadEnd { csn: from, wall_ns: None, is_limited: false }
+    }
+}
+
 /// The unfinished record while frames are read.
 #[derive(Debug)]
 enum PartialRecord {
@@ -55,12 +107,15 @@ enum PartialRecord {
 
 struct Replay<'r> {
     path: PathBuf,
-    from: Csn,
-    sink: &'r mut dyn FnMut(Csn, &[u8]),
+    range: Range,
+    sink: &'r mut Sink<'r>,
     partial: PartialRecord,
     boundary: ScanPosition,
     stable: Joint,
+    /// Collects the frames that are not known to be stable.
+    keeps_tail: bool,
     tail: Vec<Tail>,
+    end: ReadEnd,
 }
 
 /// Reads the chain, oldest segment first.
@@ -71,36 +126,86 @@ pub(super) fn read<D: Disk>(
     replay_from: Csn,
     replay: &mut dyn FnMut(Csn, &[u8]),
 ) -> Result<LogEnd> {
-    let links = &chain.links[..];
-    let first = &links[0].header;
-    let mut reached = ScanPosition {
-        frame: first.after,
-        crc: first.after_crc,
-        csn: Csn(first.first.0 - 1),
-        wall_ns: first.wall_ns,
-        stable: first.after,
+    let sink = &mut |csn: Csn, content: &[u8]| {
+        replay(csn, content);
+        Ok(())
     };
-    let mut reading = Replay {
-        path: PathBuf::new(),
-        from: replay_from,
-        sink: replay,
-        partial: if first.mid_record { PartialRecord::Skipped } else { PartialRecord::None },
-        boundary: reached,
-        stable: joint(first),
-        tail: Vec::new(),
-    };
-    for pair in links.windows(2) {
-        reading.path = segment::path(directory, pair[0].index);
-        let mut reader = Reader::open(disk, &reading.path)?;
-        reading.read_up_to(&mut reader, &pair[0].header, &pair[1].header, &mut reached)?;
-    }
-    let newest = &links[links.len() - 1];
-    reading.path = segment::path(directory, newest.index);
-    let mut reader = Reader::open(disk, &reading.path)?;
-    reading.read_newest(&mut reader, (&newest.header, chain.named), reached)
+    let range = Range { from: replay_from, until: Until::End };
+    let segments: Vec<_> =
+        chain.links.iter().map(|segment| Placed { directory, segment: *segment }).collect();
+    let mut reading = Replay::new(&chain.links[0].header, range, sink);
+    reading.keeps_tail = true;
+    let reached = reading.read_before_last(disk, &segments)?;
+    reading.read_newest(disk, &segments[segments.len() - 1], chain.named, reached)
 }
 
-impl Replay<'_> {
+/// Reads a range of the commits in segments of which the first holds the first commit needed. The last is
+/// the newest of a log, or an archived one, which ends with its last stable frame.
+pub(super) fn read_range<D: Disk>(
+    disk: &D,
+    segments: &[Placed<'_>],
+    newest: Newest,
+    range: Range,
+    sink: &mut Sink<'_>,
+) -> Result<ReadEnd> {
+    let first = &segments[0].segment.header;
+    if let Until::Time(wall_ns) = range.until
+        && first.wall_ns > wall_ns
+        && first.first > range.from
+    {
+        return Err(too_late(range.from));
+    }
+    let mut reading = Replay::new(first, range, sink);
+    let reached = reading.read_before_last(disk, segments)?;
+    let last = &segments[segments.len() - 1];
+    match newest {
+        _ if reading.end.is_limited => {}
+        Newest::Archived => reading.read_to_end(disk, last, reached)?,
+        Newest::InLog { named } => {
+            reading.read_newest_frames(disk, last, named, reached)?;
+        }
+    }
+    Ok(reading.end)
+}
+
+impl<'r> Replay<'r> {
+    fn new(first: &SegmentHeader, range: Range, sink: &'r mut Sink<'r>) -> Replay<'r> {
+        Replay {
+            path: PathBuf::new(),
+            range,
+            sink,
+            partial: if first.mid_record { PartialRecord::Skipped } else { PartialRecord::None },
+            boundary: ScanPosition::before(first),
+            stable: joint(first),
+            keeps_tail: false,
+            tail: Vec::new(),
+            end: ReadEnd::nothing(range.from),
+        }
+    }
+
+    /// Reads all segments but the last, or up to the limit. Returns the position behind them.
+    fn read_before_last<D: Disk>(
+        &mut self,
+        disk: &D,
+        segments: &[Placed<'_>],
+    ) -> Result<ScanPosition> {
+        let mut reached = self.boundary;
+        for pair in segments.windows(2) {
+            let mut reader = self.open(disk, &pair[0])?;
+            let (segment, successor) = (&pair[0].segment.header, &pair[1].segment.header);
+            self.read_up_to(&mut reader, segment, successor, &mut reached)?;
+            if self.end.is_limited {
+                break;
+            }
+        }
+        Ok(reached)
+    }
+
+    fn open<D: Disk>(&mut self, disk: &D, placed: &Placed<'_>) -> Result<Reader<D::File>> {
+        self.path = segment::path(placed.directory, placed.segment.index);
+        Reader::open(disk, &self.path)
+    }
+
     /// Reads a segment up to the frame after which its successor continues; everything there must be
     /// readable.
     fn read_up_to<F: File>(
@@ -114,10 +219,12 @@ impl Replay<'_> {
         let mut offset = u64::from(segment.unit_bytes);
         if reached.frame < limit {
             let accept = &mut |header: &FrameHeader, payload: &[u8], reached: &mut ScanPosition| {
-                self.accept(header, payload, reached)?;
-                Ok(header.number < limit)
+                Ok(self.accept(header, payload, reached)? && header.number < limit)
             };
             offset = scan::walk(reader, segment, reached, accept)?;
+        }
+        if self.end.is_limited {
+            return Ok(());
         }
         if reached.frame != limit || reached.crc != successor.after_crc {
             let what =
@@ -130,28 +237,76 @@ impl Replay<'_> {
         Ok(())
     }
 
-    /// Reads the newest segment to the end of the log, which must not be before the frame that a prepared
-    /// file names.
-    fn read_newest<F: File>(
+    /// Reads the newest segment to the end of the log.
+    fn read_newest<D: Disk>(
         mut self,
-        reader: &mut Reader<F>,
-        (segment, named): (&SegmentHeader, FrameNumber),
-        mut reached: ScanPosition,
+        disk: &D,
+        newest: &Placed<'_>,
+        named: FrameNumber,
+        reached: ScanPosition,
     ) -> Result<LogEnd> {
-        let accept = &mut |header: &FrameHeader, payload: &[u8], reached: &mut ScanPosition| {
-            self.accept(header, payload, reached)?;
-            Ok(true)
-        };
-        let position = scan::walk(reader, segment, &mut reached, accept)?;
-        reached.stable = reached.stable.max(named);
-        scan::refuse_damage(reader, segment, &reached, position)?;
+        let (mut reader, position) = self.read_newest_frames(disk, newest, named, reached)?;
+        let segment = &newest.segment.header;
         let unit = segment.unit_bytes;
         let own = |found: &FrameHeader| {
             found.database == segment.database && found.segment == segment.number
         };
         let newest_is_empty =
-            position == u64::from(unit) && !scan::any_frame(reader, unit, position, own)?;
-        Ok(self.end(position, newest_is_empty))
+            position == u64::from(unit) && !scan::any_frame(&mut reader, unit, position, own)?;
+        Ok(self.log_end(position, newest_is_empty))
+    }
+
+    /// Reads the frames of the newest segment, or up to the limit. They must not end before the frame that a
+    /// prepared file names. Returns the position behind them.
+    fn read_newest_frames<D: Disk>(
+        &mut self,
+        disk: &D,
+        newest: &Placed<'_>,
+        named: FrameNumber,
+        mut reached: ScanPosition,
+    ) -> Result<(Reader<D::File>, u64)> {
+        let mut reader = self.open(disk, newest)?;
+        let segment = &newest.segment.header;
+        let accept = &mut |header: &FrameHeader, payload: &[u8], reached: &mut ScanPosition| {
+            self.accept(header, payload, reached)
+        };
+        let position = scan::walk(&mut reader, segment, &mut reached, accept)?;
+        if !self.end.is_limited {
+            reached.stable = reached.stable.max(named);
+            scan::refuse_damage(&mut reader, segment, &reached, position)?;
+        }
+        Ok((reader, position))
+    }
+
+    /// Reads the last archived segment, all of whose bytes belong to frames.
+    fn read_to_end<D: Disk>(
+        &mut self,
+        disk: &D,
+        last: &Placed<'_>,
+        mut reached: ScanPosition,
+    ) -> Result<()> {
+        let mut reader = self.open(disk, last)?;
+        let accept = &mut |header: &FrameHeader, payload: &[u8], reached: &mut ScanPosition| {
+            self.accept(header, payload, reached)
+        };
+        let position = scan::walk(&mut reader, &last.segment.header, &mut reached, accept)?;
+        if !self.end.is_limited && position < reader.length() {
+            let what = format!("{} cannot be read", reached.frame.next());
+            return Err(self.damaged(position, what));
+        }
+        Ok(())
+    }
+
+    /// True if the range ends before that frame.
+    fn is_over(&self, header: &FrameHeader) -> Result<bool> {
+        let Range { from, until } = self.range;
+        match until {
+            Until::End => Ok(false),
+            Until::Commit(last) => Ok(header.first > last),
+            Until::Time(wall_ns) if header.wall_ns <= wall_ns => Ok(false),
+            Until::Time(_) if header.first > from => Ok(!planted(PlantedBug::RestorePastTime)),
+            Until::Time(_) => Err(too_late(from)),
+        }
     }
 
     fn accept(
@@ -159,18 +314,24 @@ impl Replay<'_> {
         header: &FrameHeader,
         payload: &[u8],
         reached: &mut ScanPosition,
-    ) -> Result<()> {
+    ) -> Result<bool> {
+        if self.is_over(header)? {
+            self.end.is_limited = true;
+            return Ok(false);
+        }
         if header.flags.fragment {
             self.accept_fragment(header, payload)?;
         } else {
             self.accept_records(header, payload)?;
         }
-        self.tail.push(Tail { header: *header, payload: payload.to_vec(), crc: reached.crc });
+        if self.keeps_tail {
+            self.tail.push(Tail { header: *header, payload: payload.to_vec(), crc: reached.crc });
+            self.drop_stable(reached.stable);
+        }
         if header.ends_record() {
             self.boundary = *reached;
         }
-        self.drop_stable(reached.stable);
-        Ok(())
+        Ok(!self.end.is_limited)
     }
 
     fn accept_records(&mut self, header: &FrameHeader, mut payload: &[u8]) -> Result<()> {
@@ -182,7 +343,11 @@ impl Replay<'_> {
             let Some((record, rest)) = frame::split_record(payload) else {
                 return Err(self.damaged(0, format!("{csn} is truncated in {}", header.number)));
             };
-            self.deliver(csn, record)?;
+            if matches!(self.range.until, Until::Commit(last) if csn > last) {
+                self.end.is_limited = true;
+                break;
+            }
+            self.deliver((csn, header.wall_ns), record)?;
             payload = rest;
         }
         Ok(())
@@ -204,15 +369,18 @@ impl Replay<'_> {
                 let what = format!("{} is truncated in {}", header.first, header.number);
                 return Err(self.damaged(0, what));
             };
-            self.deliver(header.first, record)?;
+            self.deliver((header.first, header.wall_ns), record)?;
         }
         Ok(())
     }
 
-    fn deliver(&mut self, csn: Csn, record: frame::RecordRead<'_>) -> Result<()> {
+    fn deliver(&mut self, (csn, wall_ns): (Csn, u64), record: frame::RecordRead<'_>) -> Result<()> {
+        if csn > self.range.from {
+            (self.end.csn, self.end.wall_ns) = (csn, Some(wall_ns));
+        }
         if record.kind == Kind::Transaction.byte() {
-            if csn > self.from {
-                (self.sink)(csn, record.content);
+            if csn > self.range.from {
+                (self.sink)(csn, record.content)?;
             }
             return Ok(());
         }
@@ -240,7 +408,7 @@ impl Replay<'_> {
         }
     }
 
-    fn end(mut self, position: u64, newest_is_empty: bool) -> LogEnd {
+    fn log_end(mut self, position: u64, newest_is_empty: bool) -> LogEnd {
         let boundary = self.boundary;
         self.tail.retain(|frame| frame.header.number <= boundary.frame);
         // Stable pieces of a record that never ended are given up too.
@@ -264,6 +432,13 @@ impl Replay<'_> {
     fn damaged(&self, offset: u64, what: String) -> Error {
         Error::Damaged { path: self.path.clone(), offset, what }
     }
+}
+
+/// The backup is newer than the limit.
+fn too_late(held: Csn) -> Error {
+    let what =
+        format!("{held}, which the backup holds, was written after that time; use an older backup");
+    Error::Restore { what }
 }
 
 fn joint(header: &SegmentHeader) -> Joint {

@@ -27,6 +27,19 @@ pub(super) struct ScanPosition {
     pub(super) stable: FrameNumber,
 }
 
+impl ScanPosition {
+    /// The position before the first frame of a segment.
+    pub(super) fn before(segment: &SegmentHeader) -> ScanPosition {
+        ScanPosition {
+            frame: segment.after,
+            crc: segment.after_crc,
+            csn: Csn(segment.first.0 - 1),
+            wall_ns: segment.wall_ns,
+            stable: segment.after,
+        }
+    }
+}
+
 /// A segment file being read.
 #[derive(Debug)]
 pub(super) struct Reader<F> {
@@ -80,7 +93,7 @@ impl<F: File> Reader<F> {
     }
 
     /// Drops the bytes read so far, so that the next access reads the file again.
-    fn forget(&mut self) {
+    pub(super) fn forget(&mut self) {
         self.window.clear();
     }
 

@@ -1,6 +1,9 @@
 //! The segment files of an open log: the current one, those that recovery may still need, the free ones, and
 //! the prepared ones.
 //!
+//! With an archive, a file whose segment a checkpoint has released is free only when the segment is archived
+//! (`archive`).
+//!
 //! Only the current and the prepared files are open: a long log has more files than a process may hold open.
 //!
 //! Sizes: the first file is small (`segment_bytes_min`). The file that is prepared behind a segment has
@@ -177,6 +180,27 @@ pub(super) struct LiveSegment {
     pub(super) bytes: u64,
 }
 
+/// The segments of a log before its current one is continued.
+#[derive(Debug)]
+pub(super) struct LogSegments {
+    /// Released and not archived yet; oldest first, all before the live ones.
+    pub(super) released: VecDeque<LiveSegment>,
+    /// Those that recovery may need; oldest first, the last is the current one.
+    pub(super) live: VecDeque<LiveSegment>,
+    pub(super) spaces: FreeFiles,
+}
+
+/// Whether released segments are archived before their files are free.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Archiving {
+    /// There is no archive: released files are free.
+    NoArchive,
+    /// No thread archives a segment at this moment.
+    Idle,
+    /// A thread archives the oldest released segment.
+    Busy,
+}
+
 /// How to get another prepared file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Preparation {
@@ -205,11 +229,15 @@ pub(super) enum Preparation {
 #[derive(Debug)]
 pub(super) struct Segments<F> {
     current: SegmentFile<F>,
+    /// Released and not archived yet; oldest first.
+    released: VecDeque<LiveSegment>,
     /// Oldest first; the last is the current one.
     live: VecDeque<LiveSegment>,
     spares: Vec<SegmentFile<F>>,
     spaces: FreeFiles,
     sizes: FileSizes,
+    archiving: Archiving,
+    archived: u64,
     /// The current segment's header is stable, and this process knows it.
     is_begun: bool,
     preparing: bool,
@@ -219,22 +247,25 @@ pub(super) struct Segments<F> {
 }
 
 impl<F> Segments<F> {
-    /// `live` is oldest first and ends with the current segment, whose file is `current`; `is_begun` is true
-    /// if this process has written and synced its header.
+    /// `current` is the file of the current segment; `is_begun` is true if this process has written and
+    /// synced its header.
     pub(super) fn new(
         current: SegmentFile<F>,
-        live: VecDeque<LiveSegment>,
-        spaces: FreeFiles,
-        sizes: FileSizes,
+        segments: LogSegments,
+        (sizes, has_archive): (FileSizes, bool),
         is_begun: bool,
     ) -> Segments<F> {
+        let LogSegments { released, live, spaces } = segments;
         assert!(!live.is_empty(), "a log has a current segment");
         Segments {
             current,
+            released,
             live,
             spares: Vec::new(),
             spaces,
             sizes,
+            archiving: if has_archive { Archiving::Idle } else { Archiving::NoArchive },
+            archived: 0,
             is_begun,
             preparing: false,
             promised: 0,
@@ -253,6 +284,11 @@ impl<F> Segments<F> {
 
     pub(super) fn current_number(&self) -> SegmentNumber {
         self.live.back().expect("a log has a current segment").number
+    }
+
+    /// True if the log is in its first segment, and that begins with this commit.
+    pub(super) fn begins_with(&self, csn: Csn) -> bool {
+        self.current_number() == SegmentNumber(1) && self.live[0].first == csn
     }
 
     /// The segment before the current one; 0 for none.
@@ -306,23 +342,68 @@ impl<F> Segments<F> {
         Some(self.current())
     }
 
-    /// Frees the files all of whose commits are at or below `csn`; true if there were any.
+    /// Releases the segments all of whose commits are at or below `csn`: their files are free, or can be
+    /// archived. True if there were any.
     pub(super) fn release(&mut self, csn: Csn) -> bool {
-        let before = self.spaces.free.len();
+        let before = self.live.len();
         // A segment ends where its successor begins; the current one stays.
         while self.live.get(1).is_some_and(|next| {
             next.first <= csn.next() || planted(PlantedBug::SegmentDroppedEarly)
         }) {
-            let oldest = self.live.pop_front();
-            let file = oldest.map(|live| FreeFile { index: live.index, bytes: live.bytes });
-            self.spaces.free.extend(file);
+            self.released.extend(self.live.pop_front());
+            if self.archiving == Archiving::NoArchive || planted(PlantedBug::FreeBeforeArchived) {
+                self.free_released();
+            }
         }
-        self.spaces.free.len() > before
+        self.live.len() < before
+    }
+
+    fn free_released(&mut self) {
+        let oldest = self.released.pop_front();
+        let file = oldest.map(|oldest| FreeFile { index: oldest.index, bytes: oldest.bytes });
+        self.spaces.free.extend(file);
+    }
+
+    /// The oldest segment to be archived and its successor, unless it is being archived.
+    pub(super) fn begin_archiving(&mut self) -> Option<(LiveSegment, LiveSegment)> {
+        if self.archiving == Archiving::Busy {
+            return None;
+        }
+        let oldest = *self.released.front()?;
+        self.archiving = Archiving::Busy;
+        let next = self.released.get(1).or(self.live.front());
+        Some((oldest, *next.expect("a log has a current segment")))
+    }
+
+    /// Ends what [`Segments::begin_archiving`] began; the file is free if it was archived.
+    pub(super) fn end_archiving(&mut self, is_archived: bool) {
+        self.archiving = Archiving::Idle;
+        if is_archived {
+            self.free_released();
+            self.archived += 1;
+        }
+    }
+
+    /// Segments that wait to be archived.
+    pub(super) fn unarchived(&self) -> u64 {
+        self.released.len() as u64
+    }
+
+    /// Segments that were archived since opening.
+    pub(super) fn archived(&self) -> u64 {
+        self.archived
+    }
+
+    /// True while a thread archives a segment.
+    pub(super) fn is_archiving(&self) -> bool {
+        self.archiving == Archiving::Busy
     }
 
     /// Bytes of all files.
     pub(super) fn file_bytes(&self) -> u64 {
-        self.live_bytes() + self.spares().sum::<u64>() + self.spaces.bytes() + self.promised
+        let released: u64 = self.released.iter().map(|released| released.bytes).sum();
+        let held = released + self.live_bytes();
+        held + self.spares().sum::<u64>() + self.spaces.bytes() + self.promised
     }
 
     /// True if a checkpoint of all commits would free a file.

@@ -1,6 +1,7 @@
 //! Counters of the log.
 
 use crate::distribution::{Distribution, SharedDistribution};
+use crate::log::segments::Segments;
 use std::sync::atomic::{AtomicU64, Ordering};
 use syncline_instrument::Nanos;
 
@@ -23,6 +24,10 @@ pub struct Stats {
     pub segments: u64,
     /// Segment files reused.
     pub segments_recycled: u64,
+    /// Segments that were archived.
+    pub segments_archived: u64,
+    /// Segments that wait at this moment to be archived.
+    pub segments_unarchived: u64,
     /// Bytes of all files of the log at this moment.
     pub file_bytes: u64,
     /// Nanoseconds that commits waited for room in the ring or in segments, one value per wait.
@@ -48,7 +53,7 @@ impl SharedStats {
         self.syncs.fetch_add(1, Ordering::Relaxed);
     }
 
-    pub(super) fn get(&self, segments_recycled: u64, file_bytes: u64) -> Stats {
+    pub(super) fn get<F>(&self, segments: &Segments<F>) -> Stats {
         Stats {
             group_commits: self.group_commits.get(),
             write_bytes: self.write_bytes.get(),
@@ -57,8 +62,10 @@ impl SharedStats {
             sync_ns: self.sync_ns.get(),
             syncs: self.syncs.load(Ordering::Relaxed),
             segments: self.segments.load(Ordering::Relaxed),
-            segments_recycled,
-            file_bytes,
+            segments_recycled: segments.recycled(),
+            segments_archived: segments.archived(),
+            segments_unarchived: segments.unarchived(),
+            file_bytes: segments.file_bytes(),
             room_wait_ns: self.room_wait_ns.get(),
         }
     }

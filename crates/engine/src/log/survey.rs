@@ -1,7 +1,8 @@
 //! The survey at the start of recovery: which segment files exist, and which of them make up the log.
 //!
 //! The chain goes from the newest sound header back over "the segment before", until a segment that holds the
-//! first commit needed. Files outside the chain are free.
+//! first commit needed. With an archive, the segments before it that are not archived yet are kept as well.
+//! The other files are free.
 //!
 //! A state that a crash never leaves must be later loss or damage, and is refused:
 //!
@@ -59,6 +60,8 @@ impl ChainSegment {
 /// The files that recovery reads from and may write to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Chain {
+    /// Segments before the chain that are to be archived, oldest first.
+    pub(super) released: Vec<ChainSegment>,
     /// Oldest first, not empty.
     pub(super) links: Vec<ChainSegment>,
     pub(super) spaces: FreeFiles,
@@ -66,6 +69,14 @@ pub(super) struct Chain {
     pub(super) named: FrameNumber,
     /// The newest segment whose header another file declares stable; 0 if none does.
     pub(super) begun: SegmentNumber,
+}
+
+impl Chain {
+    /// Bytes of all files.
+    pub(super) fn bytes(&self) -> u64 {
+        let segments = self.released.iter().chain(&self.links);
+        segments.map(|segment| segment.header.segment_bytes).sum::<u64>() + self.spaces.bytes()
+    }
 }
 
 /// The segment files of a directory.
@@ -108,13 +119,15 @@ pub(super) fn is_unused(found: &[SegmentFileInfo], is_being_made: bool) -> bool 
     })
 }
 
-/// Orders the files into a chain that holds every commit after `replay_from`.
+/// Orders the files into a chain that holds every commit after `replay_from`. `archived` is the newest
+/// segment of the archive, 0 for none; without an archive no segment before the chain is kept.
 pub(super) fn chain<D: Disk>(
     disk: &D,
     directory: &Path,
     found: &[SegmentFileInfo],
     database: Option<DatabaseId>,
     replay_from: Csn,
+    archived: Option<SegmentNumber>,
 ) -> Result<Chain> {
     let mut sound = Vec::new();
     for file in found {
@@ -148,8 +161,14 @@ pub(super) fn chain<D: Disk>(
     let links = links_back(directory, &sound, replay_from)?;
     refuse_lengthened(directory, found, &links)?;
     refuse_lost_headers(disk, directory, found, &newest.header)?;
+    let released = match archived {
+        Some(archived) => unarchived(&sound, &links[0].header, archived),
+        None => Vec::new(),
+    };
+    refuse_lengthened(directory, found, &released)?;
     Ok(Chain {
-        spaces: spaces(found, &links, &evidence),
+        spaces: spaces(found, &[&released, &links], &evidence),
+        released,
         named: evidence.named_in(found, newest.header.number),
         begun: evidence.begun_in(found),
         links,
@@ -301,8 +320,12 @@ fn lost_segment(directory: &Path, begun: SegmentNumber, newest: SegmentNumber) -
     }
 }
 
-/// The files outside the chain: which may be reused, and which must be made anew.
-fn spaces(found: &[SegmentFileInfo], links: &[ChainSegment], evidence: &Evidence) -> FreeFiles {
+/// The files outside these segments: which may be reused, and which must be made anew.
+fn spaces(
+    found: &[SegmentFileInfo],
+    segments: &[&[ChainSegment]; 2],
+    evidence: &Evidence,
+) -> FreeFiles {
     let mut spaces = FreeFiles {
         next_index: found.last().map_or(0, |file| file.index + 1),
         whole: WholeFiles::below(evidence.whole_files),
@@ -315,12 +338,12 @@ fn spaces(found: &[SegmentFileInfo], links: &[ChainSegment], evidence: &Evidence
             // Torn while it was marked or begun, at its full length.
             None => (index < evidence.whole_files).then_some(file.bytes),
         };
-        let is_live = links.iter().any(|link| link.index == index);
+        let is_held = segments.iter().copied().flatten().any(|segment| segment.index == index);
         let left_behind = file.bytes - bytes.unwrap_or(0).min(file.bytes);
-        if !is_live && left_behind > 0 {
+        if !is_held && left_behind > 0 {
             spaces.left_behind.insert(index, left_behind);
         }
-        if is_live {
+        if is_held {
         } else if let Some(bytes) = bytes {
             spaces.free.push(FreeFile { index, bytes });
         } else {
@@ -373,6 +396,24 @@ fn links_back(
     }
     links.reverse();
     Ok(links)
+}
+
+/// The segments before `oldest` that are not archived, oldest first, if their files still hold them.
+fn unarchived(
+    sound: &[ChainSegment],
+    oldest: &SegmentHeader,
+    archived: SegmentNumber,
+) -> Vec<ChainSegment> {
+    let mut released = Vec::new();
+    let mut before = oldest.previous;
+    while before > archived
+        && let Some(segment) = sound.iter().find(|segment| segment.header.number == before)
+    {
+        released.push(*segment);
+        before = segment.header.previous;
+    }
+    released.reverse();
+    released
 }
 
 /// Refuses a file that holds a frame of a segment newer than all headers: in a file without a sound header

@@ -176,11 +176,20 @@ impl<'d> Redo<'d> {
                 }
                 Operation::CreateTree(id) => {
                     // A definition that needed memory or space in the log may have begun a checkpoint between
-                    // making the tree and its commit: then the tree is there, and empty.
-                    if self.tree_directory.tree(id).is_none() {
-                        let tree = Tree::create(id, self.buffer)?;
-                        self.tree_directory.add(Arc::new(tree));
+                    // making the tree and its commit: then the tree is there, and empty. In a restore it may
+                    // be one that an interrupted build left: opening frees such trees without a record, and
+                    // their numbers may be used again.
+                    self.tree = None;
+                    if planted(PlantedBug::KeepTreeOfNumber)
+                        && self.tree_directory.tree(id).is_some()
+                    {
+                        continue;
                     }
+                    if let Some(left) = self.tree_directory.remove(id) {
+                        left.drop_pages(self.buffer);
+                    }
+                    let tree = Tree::create(id, self.buffer)?;
+                    self.tree_directory.add(Arc::new(tree));
                 }
                 Operation::DropTree(id) => {
                     self.tree = None;

@@ -32,6 +32,7 @@
 //! | `LOG_THREADS` | the log's threads, until they are joined | `log/handle.rs` |
 //! | `FRAME_WRITER` | what the log writes next | `log/driver.rs` |
 //! | `GROUPS` | times of the last groups | `log/driver.rs` |
+//! | `ARCHIVE_FAILURE` | why a segment was not archived | `log/driver.rs` |
 //! | `SLOT` | a slot of the log's ring | `log/ring.rs` |
 //! | `BUFFERS` | buffers of log records | `log/record_buffers.rs` |
 //! | `SEATS` | free seats of sessions | `txn/registry.rs` |
@@ -98,6 +99,7 @@ ranks! {
     LOG_THREADS: "the log's threads",
     FRAME_WRITER: "what the log writes next",
     GROUPS: "times of the last groups",
+    ARCHIVE_FAILURE: "why a segment was not archived",
     SLOT: "a slot of the log's ring",
     BUFFERS: "buffers of log records",
     SEATS: "free seats of sessions",

@@ -9,14 +9,15 @@
 //! | `log/lock`, `log/making` | it is empty |
 //! | `log/segment-N.log` | it begins like a log segment, or with zeros |
 //!
-//! A log in a directory of its own has the same files there, and none in the database's directory.
+//! A log in a directory of its own has the same files there, and none in the database's directory. An archive
+//! has only segments with the id of the data file, and `segment-N.new`.
 //!
 //! Invariants:
 //! 1. Nothing is removed from a directory with any other file, nor from one with a log whose data file
 //!    is missing: the log may be all that is left of a user's rows.
 //! 2. A directory that existed before is kept; one that was created here is removed with the database.
-//! 3. From a log in a directory of its own nothing is removed unless all its segments carry the id of the
-//!    data file: it may be the log of another database.
+//! 3. From a log in a directory of its own, and from an archive, nothing is removed unless all segments carry
+//!    the id of the data file: it may be that of another database.
 //! 4. Claiming a private directory removes those next to it that ended processes have left.
 
 use crate::file_lock::FileLock;
@@ -44,23 +45,29 @@ pub(super) struct DatabaseDirectory {
     directory: PathBuf,
     /// The log's directory, if it is elsewhere.
     log: Option<PathBuf>,
+    /// The directory of archived segments.
+    archive: Option<PathBuf>,
     is_private: bool,
     claimed: AtomicBool,
     made: AtomicBool,
     /// The log's directory elsewhere did not exist before.
     log_made: AtomicBool,
+    /// The archive's directory did not exist before.
+    archive_made: AtomicBool,
 }
 
 impl DatabaseDirectory {
     pub(super) fn new(
         directory: PathBuf,
-        log: Option<PathBuf>,
+        (log, archive): (Option<PathBuf>, Option<PathBuf>),
         is_private: bool,
     ) -> DatabaseDirectory {
         DatabaseDirectory {
             directory,
             log,
+            archive,
             log_made: AtomicBool::new(false),
+            archive_made: AtomicBool::new(false),
             is_private,
             claimed: AtomicBool::new(false),
             made: AtomicBool::new(false),
@@ -91,7 +98,10 @@ impl DatabaseDirectory {
     pub(super) fn check(&self) -> TargetResult<()> {
         match fs::symlink_metadata(&self.directory) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-            _ => self.refuse_lost_log(&self.own_files()?),
+            _ => {
+                self.archived_files()?;
+                self.refuse_lost_log(&self.own_files()?)
+            }
         }
     }
 
@@ -105,14 +115,30 @@ impl DatabaseDirectory {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists && !self.is_private => {}
             Err(error) => return Err(failed("create", &self.directory, &error)),
         }
-        if self.log.as_ref().is_some_and(|log| !log.exists()) {
-            self.log_made.store(true, Ordering::SeqCst);
+        for (directory, made) in [(&self.log, &self.log_made), (&self.archive, &self.archive_made)]
+        {
+            if directory.as_ref().is_some_and(|directory| !directory.exists()) {
+                made.store(true, Ordering::SeqCst);
+            }
         }
         let own_files = self.own_files()?;
+        let archived = self.archived_files()?;
         refuse_in_use(&self.directory, &self.log_directory())?;
         self.refuse_lost_log(&own_files)?;
         self.claimed.store(true, Ordering::SeqCst);
+        archived.iter().try_for_each(|path| delete(path))?;
         own_files.remove(self.log.is_none())
+    }
+
+    /// The files in the archive; a failure if there are any of another database, or others.
+    fn archived_files(&self) -> TargetResult<Vec<PathBuf>> {
+        let Some(archive) = self.archive.as_ref().filter(|archive| archive.exists()) else {
+            return Ok(Vec::new());
+        };
+        let paths = paths_in(archive)?.into_iter().map(|path| own(path, is_archived_file));
+        let paths = paths.collect::<TargetResult<Vec<_>>>()?;
+        self.refuse_other_segments(&paths)?;
+        Ok(paths)
     }
 
     fn log_directory(&self) -> PathBuf {
@@ -123,7 +149,7 @@ impl DatabaseDirectory {
     /// other files, is kept.
     fn sweep(&self) {
         for path in path::abandoned_directories(&self.directory, "engine") {
-            let left = DatabaseDirectory::new(path, None, false);
+            let left = DatabaseDirectory::new(path, (None, None), false);
             if left.claim().is_ok() {
                 left.made.store(true, Ordering::SeqCst);
                 // If it cannot be removed, the next run tries again.
@@ -147,6 +173,7 @@ impl DatabaseDirectory {
         self.claimed.store(false, Ordering::SeqCst);
         self.made.store(false, Ordering::SeqCst);
         self.log_made.store(false, Ordering::SeqCst);
+        self.archive_made.store(false, Ordering::SeqCst);
     }
 
     /// Claims an existing store unchanged.
@@ -160,6 +187,14 @@ impl DatabaseDirectory {
             return Ok(());
         }
         let removes_log = self.log.is_none() || self.log_made.swap(false, Ordering::SeqCst);
+        self.archived_files()?.iter().try_for_each(|path| delete(path))?;
+        if let Some(archive) = &self.archive
+            && self.archive_made.swap(false, Ordering::SeqCst)
+            && archive.exists()
+        {
+            let removed = fs::remove_dir(archive);
+            removed.map_err(|error| failed("remove", archive, &error))?;
+        }
         self.own_files()?.remove(removes_log)?;
         if self.made.swap(false, Ordering::SeqCst) {
             let removed = fs::remove_dir(&self.directory);
@@ -189,18 +224,25 @@ impl DatabaseDirectory {
         }
     }
 
-    /// Refuses segments with another id than the data file, or with any if its id cannot be read.
     fn refuse_other_log(&self, own_files: &OwnFiles) -> TargetResult<()> {
+        let in_log = |path: &&PathBuf| path.parent() == own_files.log.as_deref();
+        self.refuse_other_segments(own_files.files.iter().filter(in_log))
+    }
+
+    /// Refuses segments with another id than the data file, or with any if its id cannot be read.
+    fn refuse_other_segments<'p>(
+        &self,
+        files: impl IntoIterator<Item = &'p PathBuf>,
+    ) -> TargetResult<()> {
         let data = self.directory.join("data");
         let unreadable = |error: &io::Error| failed("read", &data, error);
         let database = database_id(&data).map_err(|error| unreadable(&error))?;
-        for path in &own_files.files {
-            let is_segment = path.parent() == own_files.log.as_deref()
-                && begins_with(path, LOG_MAGIC).unwrap_or(true);
+        for path in files {
+            let is_segment = begins_with(path, LOG_MAGIC).unwrap_or(true);
             let id = || bytes_at(path, LOG_ID_AT).ok();
             if is_segment && id() != database {
                 let what = format!(
-                    "{} belongs to another database than {}; name the right log directory, or empty it \
+                    "{} belongs to another database than {}; name the right directory, or empty it \
                      yourself",
                     path.display(),
                     data.display()
@@ -306,6 +348,14 @@ fn is_own_log_file(name: &str, path: &Path) -> io::Result<bool> {
     Ok(begins_with(path, LOG_MAGIC)? || begins_with(path, [0; 8])?)
 }
 
+/// A segment of an archive, or one that was being written when the archiving was interrupted.
+fn is_archived_file(name: &str, path: &Path) -> io::Result<bool> {
+    match name.strip_suffix(".new") {
+        Some(stem) => is_own_log_file(&format!("{stem}.log"), path),
+        None => Ok(!matches!(name, "lock" | "making") && is_own_log_file(name, path)?),
+    }
+}
+
 /// The database's id in a data file: that of its roots, of which one is written when the file is made.
 fn database_id(data: &Path) -> io::Result<Option<[u8; 16]>> {
     for root in DATA_ROOTS_AT {
@@ -383,8 +433,11 @@ mod tests {
         fs::write(unmanaged.join("letter"), "theirs").unwrap();
         let lock = File::open(used.join("log/lock")).unwrap();
         lock.try_lock().unwrap();
-        let place =
-            DatabaseDirectory::new(folder.path().join(".syncline-engine-private"), None, true);
+        let place = DatabaseDirectory::new(
+            folder.path().join(".syncline-engine-private"),
+            (None, None),
+            true,
+        );
         place.claim().unwrap();
         assert!(!full.exists());
         assert!(used.join("data").exists() && unmanaged.join("data").exists());

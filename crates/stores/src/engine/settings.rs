@@ -60,6 +60,8 @@ options! {
             "size of a log file once the log is busy; its first files are smaller";
         log: String as "a directory, whose parent must exist" = ["log in the database's directory"],
             "where the log is, such as on a device of its own";
+        archive: String as "a directory, whose parent must exist" = ["none"],
+            "gets a copy of each log file before it is reused, for restores";
         log_limit_mib: u64 = ["none"] in 1..=16_777_216,
             "the most that all files of the log may take; writers wait for a checkpoint before they pass it";
         page_kib: u32 as "4, 8, 16 or 32" = 8,
@@ -94,9 +96,11 @@ impl Settings {
         if ![4, 8, 16, 32].contains(&chosen.page_kib) {
             return Err(given.refuse("page_kib").into());
         }
-        if is_transient && (chosen.log.is_some() || chosen.log_limit_mib.is_some()) {
+        let has_log_files =
+            chosen.log.is_some() || chosen.log_limit_mib.is_some() || chosen.archive.is_some();
+        if is_transient && has_log_files {
             return Err(not_honoured(
-                "log and log_limit_mib in transient mode, which stores no log",
+                "log, log_limit_mib and archive in transient mode, which stores no log",
             ));
         }
         Ok(Settings {
@@ -171,18 +175,24 @@ fn options(chosen: &UrlOptions, durability: log::Durability) -> Result<Options, 
             .map_or(defaults.resident_bytes_max, |mib| mib << 20),
         checkpoint_log_bytes: records,
         checkpoint_segment_bytes: (4 * records).max(4 * segment_bytes),
-        log_directory: chosen.log.as_deref().map(log_directory).transpose()?,
-        log: log_options(durability, segment_bytes, chosen.log_limit_mib)?,
+        log_directory: directory("log", chosen.log.as_deref())?,
+        log: log::Options {
+            archive: directory("archive", chosen.archive.as_deref())?,
+            ..log_options(durability, segment_bytes, chosen.log_limit_mib)?
+        },
         ..defaults
     })
 }
 
-/// The log's directory. It does not depend on where this process is.
-fn log_directory(given: &str) -> Result<PathBuf, Error> {
-    if given.is_empty() || given.contains('\0') {
-        return Err(not_honoured("a log that names no directory"));
+/// The directory of an option. It does not depend on where this process is.
+fn directory(option: &str, given: Option<&str>) -> Result<Option<PathBuf>, Error> {
+    match given {
+        None => Ok(None),
+        Some(given) if given.is_empty() || given.contains('\0') => {
+            Err(not_honoured(&format!("an option {option} that names no directory")))
+        }
+        Some(given) => path::absolute(Path::new(given)).map(Some),
     }
-    path::absolute(Path::new(given))
 }
 
 fn log_options(

@@ -59,19 +59,25 @@ pub(crate) fn open(url: &Url) -> Result<OpenedEngine, Error> {
         }
         return Ok(OpenedEngine::Transient(EngineTarget::new(settings, None)));
     }
-    let place = place(url, settings.options.log_directory.clone())?;
+    let (log, archive) =
+        (settings.options.log_directory.clone(), settings.options.log.archive.clone());
+    let place = place(url, (log, archive))?;
     Ok(OpenedEngine::OnDisk(EngineTarget::new(settings, Some(place))))
 }
 
-fn place(url: &Url, log: Option<PathBuf>) -> Result<DatabaseDirectory, Error> {
-    if let Some(log) = &log {
-        let directory = log.parent().unwrap_or(Path::new("/")).to_owned();
+/// The directory of the database, and those of its log and its archive if they are elsewhere.
+fn place(
+    url: &Url,
+    elsewhere: (Option<PathBuf>, Option<PathBuf>),
+) -> Result<DatabaseDirectory, Error> {
+    for other in [&elsewhere.0, &elsewhere.1].into_iter().flatten() {
+        let directory = other.parent().unwrap_or(Path::new("/")).to_owned();
         if !directory.is_dir() {
             return Err(Error::DirectoryAbsent { directory });
         }
     }
     let Some(path) = &url.path else {
-        return Ok(DatabaseDirectory::new(path::private("engine")?, log, true));
+        return Ok(DatabaseDirectory::new(path::private("engine")?, elsewhere, true));
     };
     if path.is_empty() || path.contains('\0') {
         return Err(Error::Malformed {
@@ -85,7 +91,7 @@ fn place(url: &Url, log: Option<PathBuf>) -> Result<DatabaseDirectory, Error> {
     if !directory.is_dir() {
         return Err(Error::DirectoryAbsent { directory });
     }
-    Ok(DatabaseDirectory::new(path, log, false))
+    Ok(DatabaseDirectory::new(path, elsewhere, false))
 }
 
 impl<D: EngineDisk> EngineTarget<D> {
@@ -314,6 +320,9 @@ fn of_files<D: EngineDisk>(database: &Database<D>) -> syncline_engine::Result<Re
         of_log("direct", in_force.direct.to_string()),
         of_log("sync_method", in_force.sync_method.to_owned()),
     ];
+    if let Some(archive) = &database.options().log.archive {
+        settings.push(of_log("archive", archive.display().to_string()));
+    }
     settings.extend(of_memory(database));
     Ok(ReportedSettings {
         durability,

@@ -6,6 +6,7 @@
 
 use super::episode::{Episode, EpisodeEnd, broken, checkpoints};
 use super::harness::{Failure, verify};
+use super::restores::MadeBackup;
 use crate::database::backup::{Backup, BackupStep, RunningBackup};
 use crate::error::Error;
 use std::path::PathBuf;
@@ -90,6 +91,8 @@ impl Episode<'_> {
             self.harness.oracle.compare(&engine, csn.0)?;
             verify(&engine)
         });
-        checked.map_err(|failure| broken(format!("the backup of {}: {failure:?}", made.csn)))
+        checked.map_err(|failure| broken(format!("the backup of {}: {failure:?}", made.csn)))?;
+        self.harness.backups.push(MadeBackup { directory: place, csn: made.csn.0 });
+        Ok(())
     }
 }

@@ -61,7 +61,9 @@ fn make(episode: &mut Episode<'_>, name: &str) -> std::result::Result<(), Episod
         (0..count).map(|id| rows::row(&schema, id * 3, is_heavy, random)).collect();
     let made = episode.engine.load_table(schema, loaded.clone().into_iter().map(Ok));
     let made = made.map(drop);
-    record_change(episode, name, made, false, &loaded)
+    // Through the log, in several commits.
+    let is_logged = episode.harness.options.log.archive.is_some();
+    record_change(episode, name, made, is_logged, &loaded)
 }
 
 /// Adds an index to a table, or drops it if the table has one of that name.
@@ -82,13 +84,13 @@ fn index(episode: &mut Episode<'_>, entry: &TableEntry) -> std::result::Result<(
     record_change(episode, name, made, true, &[])
 }
 
-/// Records the effects of a change, whether it succeeded or not: it is one commit or none, except for an
-/// index build.
+/// Records the effects of a change, whether it succeeded or not: it is one commit or none, except for the
+/// build of an index, or of a table through the log.
 fn record_change(
     episode: &mut Episode<'_>,
     name: &str,
     answer: Result<()>,
-    is_index: bool,
+    is_build: bool,
     loaded: &[(Vec<u8>, Vec<u8>)],
 ) -> std::result::Result<(), EpisodeEnd> {
     let oracle = &mut episode.harness.oracle;
@@ -96,11 +98,11 @@ fn record_change(
     let (before, after) = (oracle.last, episode.engine.core.log.published().0);
     let (entry, known) = (catalog.table(name), oracle.table(name, before).cloned());
     let is_changed = entry != known.as_ref();
-    // An index is filled by separate commits, which are invisible before the last one.
+    // A build takes other commits, which are invisible before the last one.
     let is_right = match after - before {
         0 => answer.is_err(),
-        1 => is_changed || is_index,
-        _ => is_index,
+        1 => is_changed || is_build,
+        _ => is_build,
     };
     if !is_right {
         let took = after - before;

@@ -115,6 +115,9 @@ pub(super) fn run_episode(
 
 impl Episode<'_> {
     fn step(&mut self) -> Result<(), EpisodeEnd> {
+        if self.harness.options.log.archive.is_some() && self.harness.random.u8(0..8) == 0 {
+            self.archive()?;
+        }
         match self.harness.random.u8(0..100) {
             _ if self.alone.is_none() && self.wants_definition() => definitions::define(self),
             0..60 => self.statement(),
@@ -124,6 +127,16 @@ impl Episode<'_> {
             96..98 => self.back_up(),
             _ => self.housekeep(),
         }
+    }
+
+    /// Archives a segment. If it fails, it is tried again.
+    fn archive(&mut self) -> Result<(), EpisodeEnd> {
+        match self.engine.core.log.archive_segment() {
+            Ok(archived) => self.harness.tally.archived += u64::from(archived),
+            Err(Error::Disk(_)) if self.engine.core.log.check().is_ok() => {}
+            Err(error) => return EpisodeEnd::of(error),
+        }
+        Ok(())
     }
 
     /// Rarely true, but soon if there is no table.

@@ -2,6 +2,7 @@
 
 use super::concurrent_steps::CheckpointPace;
 use super::oracle::Oracle;
+use super::restores::{ARCHIVE, MadeBackup};
 use crate::buffer::reset_forced_misses;
 use crate::catalog::CATALOG_TREE;
 use crate::database::create::create;
@@ -12,7 +13,7 @@ use crate::log::{self, Durability, Threads};
 use crate::options::{BufferMode, Options};
 use crate::txn::strip_ghosts;
 use fastrand::Rng;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use syncline_vfs::SimulatedDisk;
 use syncline_vfs::simulated::{Crash, Metadata};
@@ -64,6 +65,10 @@ pub(super) struct Tally {
     pub(super) read_only: u64,
     /// Backups that were completed.
     pub(super) backups: u64,
+    /// Segments that were archived.
+    pub(super) archived: u64,
+    /// Restores that were compared with the oracle.
+    pub(super) restores: u64,
 }
 
 impl Tally {
@@ -92,6 +97,8 @@ impl Tally {
             &mut self.evicted,
             &mut self.read_only,
             &mut self.backups,
+            &mut self.archived,
+            &mut self.restores,
         ];
         let others = [
             other.cycles,
@@ -116,6 +123,8 @@ impl Tally {
             other.evicted,
             other.read_only,
             other.backups,
+            other.archived,
+            other.restores,
         ];
         for (mine, other) in mine.into_iter().zip(others) {
             *mine += other;
@@ -143,6 +152,8 @@ pub(super) struct Harness {
     pub(super) is_made: bool,
     /// The directories of backups that are in use.
     pub(super) backup_places: u64,
+    /// Complete backups, in a database with an archive.
+    pub(super) backups: Vec<MadeBackup>,
 }
 
 /// Why a database was not opened.
@@ -164,7 +175,10 @@ impl Harness {
     pub(super) fn new(seed: u64) -> Harness {
         let mut random = Rng::with_seed(seed);
         let metadata = [Metadata::Strict, Metadata::OrderedJournal][random.usize(0..2)];
-        let options = options(&mut random);
+        let mut options = options(&mut random);
+        if has_archive(seed) {
+            options.log.archive = Some(PathBuf::from(ARCHIVE));
+        }
         let is_lazy = random.u8(0..6) == 0;
         Harness {
             disk: SimulatedDisk::new(seed, metadata),
@@ -178,6 +192,7 @@ impl Harness {
             tally: Tally::default(),
             is_made: false,
             backup_places: 0,
+            backups: Vec::new(),
         }
     }
 
@@ -271,6 +286,11 @@ impl Harness {
         }
         images
     }
+}
+
+/// True if the database of a seed has an archive.
+pub(super) fn has_archive(seed: u64) -> bool {
+    seed % 3 == 1
 }
 
 /// What must hold of every database directly after opening.

@@ -17,6 +17,7 @@
 //!    also the state just before its own commit. A refusal is justified. An index entry that a scan returns
 //!    leads to its row as the transaction sees it, or to the refusal that its commit would get.
 //! 5. A backup that is complete survives a power loss at once, and holds its commit's state.
+//! 6. With an archive, any backup is restored to any commit since then that a crash has left.
 //!
 //! | file | what it holds |
 //! |---|---|
@@ -25,7 +26,7 @@
 //! | `rows.rs` | typed rows, keys and patches at random |
 //! | `transaction.rs`, `client.rs` | a transaction as the oracle sees it; a session that runs it |
 //! | `episode.rs`, `statement.rs`, `definitions.rs` | the steps of an episode |
-//! | `backups.rs` | backups whose steps run between the others |
+//! | `backups.rs`, `restores.rs` | backups whose steps run between the others; restores of them |
 //! | `concurrent_steps.rs` | a second thread's work between the steps of a commit |
 //! | `executor_pass.rs` | an executor's pass: a batch held and released |
 //! | `online_index_build.rs` | an index built concurrently with a writer |
@@ -57,6 +58,7 @@ mod harness;
 mod online_index_build;
 mod oracle;
 mod planted_bugs;
+mod restores;
 mod rows;
 mod search;
 mod seeds;

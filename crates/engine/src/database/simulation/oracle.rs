@@ -28,6 +28,8 @@ pub(super) struct Oracle {
     tables: BTreeMap<String, Versions<Arc<TableEntry>>>,
     /// The commit that made each tree, since the last opening.
     made: BTreeMap<TreeId, u64>,
+    /// States before this commit are not known any more.
+    pub(super) opened_at: u64,
     /// The last number that was taken.
     pub(super) last: u64,
     /// The last acknowledged commit.
@@ -217,7 +219,7 @@ impl Oracle {
         let there: Vec<TreeId> = tables.flat_map(|table| trees(table)).collect();
         self.rows.retain(|tree, _| there.contains(tree));
         self.made.clear();
-        (self.last, self.promised) = (csn, csn);
+        (self.opened_at, self.last, self.promised) = (csn, csn, csn);
     }
 }
 

@@ -1,7 +1,7 @@
 //! The positive control of the simulation: it must find every planted bug within a budget of seeds. Without a
 //! planted bug it must find nothing in the seeds of the plain search.
 
-use super::harness::Tally;
+use super::harness::{Tally, has_archive};
 use super::search::search;
 use crate::seeds::finds;
 
@@ -43,4 +43,13 @@ finds! {
     inserts_over_stored_rows_that_are_overlaid_are_found: OverlayBlindly within 300,
     reading_what_is_not_stable_is_found: ReadUnstable within 300,
     a_refusal_before_its_reason_is_stable_is_found: RefuseUnstable within 300,
+}
+
+// An archive.
+finds! {
+    |seed| if has_archive(seed) { search(seed, &mut Tally::default()) } else { Ok(()) };
+    a_tree_left_by_an_interrupted_build_is_found: KeepTreeOfNumber within 1_500,
+    a_load_past_the_log_is_found: LoadUnlogged within 300,
+    a_restore_past_its_time_is_found: RestorePastTime within 300,
+    trees_freed_in_the_middle_of_a_restore_are_found: FreeUnnamedBetween within 1_000,
 }

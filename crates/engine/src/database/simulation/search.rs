@@ -3,6 +3,7 @@
 use super::corruption::lose_file;
 use super::episode::{EpisodeEnd, checkpoints, run_episode};
 use super::harness::{Failure, Harness, SimulatedEngine, Tally, verify};
+use super::restores::check_restore;
 use crate::error::Error;
 use crate::log::Durability;
 use std::sync::Arc;
@@ -105,6 +106,10 @@ pub(super) fn check_image(
             count(harness, &engine, csn);
             if harness.random.u8(0..3) == 0 {
                 verify(&engine).map_err(|failure| format!("{failure:?}"))?;
+            }
+            drop(engine);
+            if harness.options.log.archive.is_some() && harness.random.u8(0..4) == 0 {
+                check_restore(harness, disk, csn)?;
             }
             Ok(Some(csn))
         }

@@ -3,6 +3,7 @@
 //! | file | what it holds |
 //! |---|---|
 //! | `end_to_end.rs` | rows survive closing, checkpoints and definitions |
+//! | `archive.rs` | an archive and restores from it |
 //! | `backup.rs` | a copy of a database that is in use |
 //! | `creation.rs` | a creation that is interrupted at every I/O |
 //! | `definitions.rs`, `concurrent_definitions.rs` | tables and indexes made during transactions; while writers commit |
@@ -18,6 +19,7 @@
 //! | `read_only.rs` | a database that is open for reading only |
 //! | `released_formats.rs` | stores that earlier formats left |
 
+mod archive;
 mod backup;
 mod concurrent_definitions;
 mod creation;

@@ -4,6 +4,7 @@ use super::oracle::{Oracle, RecoveredRecords};
 use crate::error::{Error, Result};
 use crate::ids::{Csn, DatabaseId};
 use crate::log::Threads;
+use crate::log::archive::{self, Archived, Until};
 use crate::log::handle::Log;
 use crate::log::io_request::{IoCompletion, IoRequest};
 use crate::log::open::{self, Guard};
@@ -15,6 +16,8 @@ use syncline_vfs::simulated::{Crash, Metadata};
 use syncline_vfs::{Disk, File, OpenOptions, SimulatedDisk, SimulatedFile};
 
 pub(super) const DIRECTORY: &str = "log";
+
+const ARCHIVE: &str = "archive";
 
 /// The sizes of files, from one opening to the next; the first file has 16 KiB.
 const FILE_BYTES: [u64; 3] = [16 << 10, 32 << 10, 48 << 10];
@@ -57,6 +60,9 @@ impl Harness {
             let bytes = CAPPED_FILE_BYTES[(seed / 4 % 2) as usize];
             options.segment_bytes = bytes;
             options.log_bytes_max = Some(4 * bytes + 4 * options.segment_bytes_min);
+        }
+        if seed % 4 == 2 {
+            options.archive = Some(PathBuf::from(ARCHIVE));
         }
         Harness {
             disk: SimulatedDisk::new(seed, metadata),
@@ -208,6 +214,13 @@ impl Harness {
             self.oracle.released = self.random.u64(self.oracle.released..=stable);
             log.release(Csn(self.oracle.released));
         }
+        if self.options.archive.is_some() && self.random.bool() {
+            // It is tried again later, like a preparation.
+            if let Err(error) = log.archive_segment() {
+                let is_expected = matches!(error, Error::Full { .. } | Error::Disk(_));
+                assert!(is_expected || log.shared().check().is_err(), "{error}");
+            }
+        }
     }
 }
 
@@ -227,6 +240,23 @@ pub(super) fn recover(
         &mut |csn, record| recovered.push((csn.0, record.to_vec())),
     )?;
     Ok((Log::run(disk, directory(), opened, Threads::None)?, recovered))
+}
+
+/// All commits of a disk: those in the archive, and those behind them in the log. Returns the last one in the
+/// archive, too.
+pub(super) fn read_all(disk: &SimulatedDisk) -> Result<(Csn, RecoveredRecords)> {
+    let mut records = RecoveredRecords::new();
+    let sink = &mut |csn: Csn, record: &[u8]| {
+        records.push((csn.0, record.to_vec()));
+        Ok(())
+    };
+    let archived =
+        Archived { archive: Path::new(ARCHIVE), log: Some(directory()), database: DATABASE };
+    archive::read_archived(disk, archived, (Csn::ZERO, Until::End), sink)?;
+    let archived = Archived { log: None, ..archived };
+    let sink = &mut |_csn: Csn, _record: &[u8]| Ok(());
+    let (last, _) = archive::read_archived(disk, archived, (Csn::ZERO, Until::End), sink)?;
+    Ok((last, records))
 }
 
 /// True if the log is refused to another database.

@@ -37,7 +37,16 @@ impl Oracle {
 
     /// Checks the recovered commits; the error says what is wrong.
     pub(super) fn check(&self, recovered: &RecoveredRecords) -> Result<(), String> {
-        let expected = self.published.range(self.released + 1..);
+        self.check_from(self.released, recovered)
+    }
+
+    /// The same for all commits after `released`.
+    pub(super) fn check_from(
+        &self,
+        released: u64,
+        recovered: &RecoveredRecords,
+    ) -> Result<(), String> {
+        let expected = self.published.range(released + 1..);
         let mut expected = expected.filter_map(|(csn, record)| Some((*csn, record.as_ref()?)));
         for (csn, record) in recovered {
             match expected.next() {

@@ -31,6 +31,14 @@ finds! {
     a_tail_in_a_file_that_is_too_small_is_found: TailIntoSmallFile within 500,
 }
 
+// An archive.
+finds! {
+    |seed| search(4 * seed + 2, &mut Tally::default());
+    a_file_that_is_free_before_its_segment_is_archived_is_found: FreeBeforeArchived within 200,
+    a_segment_archived_under_its_own_name_is_found: ArchiveUnderItsName within 100,
+    an_archived_segment_that_is_not_synced_is_found: ArchiveUnsynced within 100,
+}
+
 // A cap on all files.
 finds! {
     |seed| search(4 * seed + 3, &mut Tally::default());

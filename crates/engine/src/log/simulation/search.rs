@@ -1,7 +1,7 @@
 //! From a seed to a violation, or none: episodes, crashes, recoveries, and interrupted recoveries.
 
 use super::corruption::lose_file;
-use super::episode::{Harness, names, recover, refuses_other_database};
+use super::episode::{Harness, names, read_all, recover, refuses_other_database};
 use super::oracle::RecoveredRecords;
 use crate::error::Error;
 use crate::log::options::Durability;
@@ -20,6 +20,8 @@ pub(super) struct Tally {
     pub(super) faults: u64,
     /// Recoveries that delivered commits.
     pub(super) fruitful: u64,
+    /// Commits that the archives of recovered images held.
+    pub(super) archived: u64,
 }
 
 impl Tally {
@@ -28,6 +30,7 @@ impl Tally {
         self.recoveries += other.recoveries;
         self.faults += other.faults;
         self.fruitful += other.fruitful;
+        self.archived += other.archived;
     }
 }
 
@@ -156,7 +159,17 @@ fn check_image(
     tally.fruitful += u64::from(!recovered.is_empty());
     harness.check_cap_on(disk);
     harness.oracle.check(&recovered)?;
+    if harness.options.archive.is_some() {
+        tally.archived += check_archive(harness, disk)?;
+    }
     Ok(recovered)
+}
+
+/// Archive and log together hold every commit from the first on. Returns how many the archive holds.
+fn check_archive(harness: &Harness, disk: &SimulatedDisk) -> Result<u64, String> {
+    let (archived, records) = read_all(disk).map_err(|error| format!("the archive: {error}"))?;
+    harness.oracle.check_from(0, &records).map_err(|why| format!("archive and log: {why}"))?;
+    Ok(archived.0)
 }
 
 /// Interrupts recovery at its I/Os, and the recovery after that: all must end like the uninterrupted one.
@@ -207,8 +220,8 @@ fn damage(harness: &mut Harness, disk: &SimulatedDisk) -> Result<(), String> {
     let failed = |error: Error| error.to_string();
     let found = survey::find(&disk, super::episode::directory()).map_err(failed)?;
     let start = crate::Csn(harness.oracle.released);
-    let chain =
-        survey::chain(&disk, super::episode::directory(), &found, None, start).map_err(failed)?;
+    let chain = survey::chain(&disk, super::episode::directory(), &found, None, start, None)
+        .map_err(failed)?;
     let newest = chain.links[chain.links.len() - 1];
     let path = segment::path(super::episode::directory(), newest.index);
     let mut reader = Reader::open(&disk, &path).map_err(failed)?;
@@ -269,6 +282,7 @@ mod tests {
         if seeds.len() >= 1_200 {
             assert!(tally.recoveries > 10_000 && tally.faults > 100, "{tally:?}");
             assert!(tally.fruitful > tally.recoveries / 3, "{tally:?}");
+            assert!(tally.archived > 10_000, "{tally:?}");
         }
         println!("{tally:?}");
     }

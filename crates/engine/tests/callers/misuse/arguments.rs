@@ -3,9 +3,10 @@
 
 use crate::support::returns;
 use std::ops::Bound;
+use syncline_engine::log::Until;
 use syncline_engine::{
-    BufferMode, Csn, Database, Decimal, Error, FrameNumber, KeyRange, Kind, Options, Schema,
-    SegmentNumber, Value,
+    BufferMode, Csn, Database, Decimal, Error, FrameNumber, KeyRange, Kind, Options, RestoreSource,
+    Schema, SegmentNumber, Value,
 };
 
 /// A function, and what it makes of odd arguments: false if that is wrong.
@@ -132,6 +133,25 @@ pub(super) const CALLS: &[OddCall] = &[
     ("Database::open_read_only_on", || {
         let disk = syncline_vfs::NullDisk::default();
         Database::open_read_only_on(&disk, std::path::Path::new("db"), Options::tiny()).is_err()
+    }),
+    ("Database::restore", || {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        let (backup, archive) = (at("gone"), at("archive"));
+        let source = RestoreSource { backup, archive, log: None };
+        let restore = |target: &str, options: Options| {
+            Database::restore(&source, at(target), Until::Commit(Csn(u64::MAX)), options).is_err()
+        };
+        restore("target", Options::tiny())
+            && restore("\0", Options::tiny())
+            && restore("target", Options { page_bytes: 0, ..Options::tiny() })
+            && !at("target").exists()
+    }),
+    ("Database::restore_on", || {
+        let disk = syncline_vfs::NullDisk::default();
+        let source = RestoreSource { backup: "b".into(), archive: "a".into(), log: None };
+        let target = std::path::Path::new("target");
+        Database::restore_on(&disk, &source, target, Until::Time(0), Options::tiny()).is_err()
     }),
     ("Database::open_or_create", || {
         let folder = tempfile::tempdir().unwrap();

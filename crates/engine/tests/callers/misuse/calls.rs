@@ -152,6 +152,7 @@ pub(super) const CALLS: &[Call] = &[
     call("Database::worker", 0, |w| always(w.database()?.worker())),
     call("Database::prefetcher", 0, |w| always(w.database()?.prefetcher())),
     call("Database::is_read_only", 0, |w| always(w.database()?.is_read_only())),
+    call("Database::archive_failure", 0, |w| always(w.database()?.archive_failure())),
     call("Database::settings", LOG, |w| done(w.database()?.settings())),
     call("Database::options", 0, |w| always(w.database()?.options())),
     call("Database::stats", 0, |w| always(w.database()?.stats())),
@@ -249,6 +250,7 @@ pub(super) const PURE: &[&str] = &[
 /// The log without a database, which has its own tests in `log/tests`: its callers order commits themselves,
 /// and each function documents what they must not do between number and record.
 pub(super) const ALONE: &[&str] = &[
+    "Log::archive_failure",
     "Log::close",
     "Log::completion",
     "Log::create",

@@ -310,10 +310,48 @@ fn a_log_elsewhere_is_used_reopened_and_removed_and_another_databases_log_is_kep
         ("engine:x?log=/nowhere/at/all", "/nowhere/at"),
         ("engine:x?log_limit_mib=256", "four files of segment_kib"),
         ("engine?mode=transient&log=y", "stores no log"),
+        ("engine?mode=transient&archive=y", "stores no log"),
+        ("engine:x?archive=/nowhere/at/all", "/nowhere/at"),
     ] {
         let message = open(&Url::parse(url).unwrap()).unwrap_err().to_string();
         assert!(message.contains(why), "{url}: {message}");
     }
+}
+
+#[test]
+fn an_archive_gets_log_files_and_is_removed_with_its_database_but_never_with_another() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    let with_archive =
+        |name: &str| engine(&at(name), &format!("archive={}", at("archive").display()));
+    let first = with_archive("first");
+    block_on(&(), first.create(&plan())).unwrap();
+    let worker = first.worker().unwrap();
+    block_on(&worker, async {
+        let mut session = first.connect(&plan(), &worker).await.unwrap();
+        for id in 0..200 {
+            let body = body(id);
+            let insert = [Value::Int(id), Value::Int(id), Value::Text(&body)];
+            commit(&mut session, &[(INSERT, &insert)]).await;
+        }
+    });
+    first.checkpoint().unwrap();
+    block_on(&(), first.keep()).unwrap();
+    let archived = || std::fs::read_dir(at("archive")).unwrap().count();
+    assert!(archived() > 0);
+
+    let other = with_archive("other");
+    let refusal = block_on(&(), other.create(&plan())).unwrap_err();
+    assert!(refusal.what.contains("belongs to another database"), "{refusal}");
+    assert!(archived() > 0);
+
+    let again = with_archive("first");
+    block_on(&(), again.create(&plan())).unwrap();
+    assert_eq!(archived(), 0, "a database that is made anew has another id");
+    block_on(&(), again.remove()).unwrap();
+    std::fs::write(at("archive").join("notes.txt"), "mine").unwrap();
+    let refusal = block_on(&(), with_archive("first").preflight()).unwrap_err();
+    assert!(refusal.what.contains("not made by syncline"), "{refusal}");
 }
 
 #[test]
