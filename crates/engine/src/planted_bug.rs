@@ -83,6 +83,12 @@ pub(crate) enum PlantedBug {
     SkipPageChecksum,
     /// Every root goes to the same block.
     RootsInOneBlock,
+    /// A compaction moves the last images of pages that have changed since.
+    MoveDirtyPages,
+    /// A load takes an image that was moved meanwhile for damage.
+    TrustOldEntry,
+    /// The data file is cut before a root without the slots there is stable.
+    CutBeforeRoot,
     /// A failed sync of the data file counts as successful.
     SwallowDataSyncError,
     /// Pages are evicted whether or not a checkpoint in force holds them as they are.

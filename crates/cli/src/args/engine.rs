@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use syncline_engine::Csn;
 use syncline_engine::log::Until;
 
-/// Inspect, verify, dump, load, back up and restore a database of the engine that no program has open for
-/// writing.
+/// Inspect, verify, dump, load, compact, back up and restore a database of the engine that no program has
+/// open for writing.
 #[derive(Args, Debug)]
 #[command(
     before_help = "Examples:\n  syncline engine inspect bank\n  syncline engine verify bank\n  syncline engine dump bank --output bank.jsonl\n  syncline engine load copy bank.jsonl\n  syncline engine backup bank bank-copy\n  syncline engine restore bank-copy /mnt/archive/bank bank-again",
@@ -30,6 +30,8 @@ pub(crate) enum EngineVerb {
     Dump(DumpArgs),
     /// Load tables from a dump
     Load(LoadArgs),
+    /// Make the data file of a database as small as it can be
+    Compact(CompactArgs),
     /// Copy a database, pages and all, into a directory of its own
     Backup(BackupArgs),
     /// Bring a backup forward to a later commit by an archive of the log
@@ -104,6 +106,21 @@ pub(crate) struct LoadArgs {
     /// The dump
     #[arg(value_name = "FILE")]
     pub(crate) dump: PathBuf,
+}
+
+/// Options of `engine compact`.
+#[derive(Args, Debug)]
+#[command(
+    before_help = "Examples:\n  syncline engine compact bank\n  syncline engine compact bank --log /mnt/log/bank",
+    after_help = "The database is opened for writing, so no other program may have it open: a program compacts its own database by Database::compact, without stopping its writers. Pages at the end of the file are moved to free places before them, and the file is cut. About an eighth of it stays free, and up to half of a file of less than 8 MiB."
+)]
+pub(crate) struct CompactArgs {
+    #[command(flatten)]
+    pub(crate) database: DatabaseArgs,
+
+    /// The archive of the database's log, if it has one; without it the archive gets a gap
+    #[arg(long, value_name = "DIR")]
+    pub(crate) archive: Option<PathBuf>,
 }
 
 /// Options of `engine backup`.

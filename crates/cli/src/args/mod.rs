@@ -5,7 +5,7 @@
 //! | `verb.rs`, `help.rs` | the whole command line; the layout of `--help` |
 //! | `run.rs`, `sweep.rs`, `survey.rs`, `compare.rs`, `show.rs` | `run` and its `--sweep`; `survey`, `compare`, `show` |
 //! | `probe.rs`, `verify.rs`, `observe.rs`, `private.rs` | `probe` and `model`; `verify`; `observe` and `clean`; `private` |
-//! | `engine.rs` | `engine`: inspect, verify, dump, load |
+//! | `engine.rs` | `engine`: inspect, verify, dump, load, compact, backup, restore |
 //! | `list.rs`, `manual.rs` | `list`, `manual` |
 
 mod compare;
@@ -25,7 +25,7 @@ mod verify;
 
 pub(crate) use compare::CompareArgs;
 pub(crate) use engine::{
-    BackupArgs, DatabaseArgs, DumpArgs, EngineArgs, EngineVerb, LoadArgs, RestoreArgs,
+    BackupArgs, CompactArgs, DatabaseArgs, DumpArgs, EngineArgs, EngineVerb, LoadArgs, RestoreArgs,
 };
 pub(crate) use list::{ListArgs, Listed};
 pub(crate) use manual::ManualArgs;

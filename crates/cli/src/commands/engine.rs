@@ -1,12 +1,13 @@
 //! `syncline engine`: a database of the engine that no program has open for writing.
 //!
 //! `inspect`, `verify` and `dump` open the database for reading: they recover in memory what only the log
-//! holds, and change nothing. `load` and `backup` open it as its program would, and take a checkpoint when
-//! they close it. `restore` makes a database from a backup and an archive. The cache has [`CACHE_BYTES`].
+//! holds, and change nothing. `load`, `compact` and `backup` open it as its program would, and take a
+//! checkpoint when they close it. `restore` makes a database from a backup and an archive. The cache has
+//! [`CACHE_BYTES`].
 
 use super::atomic_file;
 use crate::args::{
-    BackupArgs, DatabaseArgs, DumpArgs, EngineArgs, EngineVerb, LoadArgs, RestoreArgs,
+    BackupArgs, CompactArgs, DatabaseArgs, DumpArgs, EngineArgs, EngineVerb, LoadArgs, RestoreArgs,
 };
 use jiff::Timestamp;
 use std::fs::File;
@@ -31,6 +32,7 @@ pub(crate) fn engine(args: &EngineArgs) -> Outcome {
         EngineVerb::Verify(args) => verify(&args.database),
         EngineVerb::Dump(args) => dump(args),
         EngineVerb::Load(args) => load(args),
+        EngineVerb::Compact(args) => compact(args),
         EngineVerb::Backup(args) => backup(args),
         EngineVerb::Restore(args) => restore(args),
     }
@@ -99,6 +101,24 @@ fn load(args: &LoadArgs) -> Outcome {
     let loaded = syncline_dump::load(&database, open_dump()?)?;
     database.close()?;
     terminal::note(&format!("loaded {} into {}", of(loaded), directory.display()));
+    Ok(Verdict::Holds)
+}
+
+fn compact(args: &CompactArgs) -> Outcome {
+    must_exist(&args.database.directory)?;
+    let options = with_archive(&args.database, args.archive.as_deref());
+    let database = Database::open(&args.database.directory, options)?;
+    let compacted = database.compact();
+    let closed = database.close();
+    let (before, after) = compacted?;
+    closed?;
+    let mib = |bytes: u64| bytes as f64 / f64::from(1 << 20);
+    terminal::note(&format!(
+        "compacted {}: the data file had {:.1} MiB and has {:.1} MiB",
+        args.database.directory.display(),
+        mib(before),
+        mib(after)
+    ));
     Ok(Verdict::Holds)
 }
 

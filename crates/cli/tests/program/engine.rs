@@ -211,3 +211,33 @@ fn a_backup_is_restored_to_a_commit_to_a_time_and_to_the_end_of_the_log() {
         assert!(refused.code == 2 && refused.err.contains(why), "{arguments}: {refused:?}");
     }
 }
+
+#[test]
+fn a_database_whose_rows_were_deleted_is_compacted() {
+    let folder = folder();
+    let bank = Database::create(folder.path().join("bank"), Options::tiny()).unwrap();
+    let schema = Schema::table("account").column("id", Kind::Int).column("note", Kind::Text);
+    let rows = (0..40_000).map(|id| [Value::Int(id), Value::Text("a note of some words")]);
+    let accounts = bank.load_table(schema.key(["id"]).build().unwrap(), rows).unwrap();
+    for first in (0..40_000).step_by(200) {
+        let deleted = bank.run(|tx| {
+            (first..first + 180)
+                .try_for_each(|id| tx.delete(&accounts, &[Value::Int(id)]).map(drop))
+        });
+        deleted.unwrap();
+        if first % 2_000 == 0 {
+            bank.checkpoint().unwrap();
+        }
+    }
+    bank.close().unwrap();
+    let size = || fs::metadata(folder.path().join("bank/data")).unwrap().len();
+    let before = size();
+    let compacted = syncline(folder.path(), "engine compact bank");
+    let expected = "compacted bank: the data file had ";
+    assert!(compacted.code == 0 && compacted.err.contains(expected), "{compacted:?}");
+    assert!(size() < before / 10 * 9, "{before} bytes, then {}: {}", size(), compacted.err);
+    let verified = syncline(folder.path(), "engine verify bank");
+    assert_eq!(verified.code, 0, "{verified:?}");
+    let missing = syncline(folder.path(), "engine compact nowhere");
+    assert!(missing.code == 2 && missing.err.contains("cannot open the database"), "{missing:?}");
+}

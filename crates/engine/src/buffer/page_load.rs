@@ -11,7 +11,8 @@
 //!
 //! Invariants:
 //! 1. One thread at a time loads a page. So no read of it is under way when its image may have been
-//!    superseded: a page changes only while it is resident.
+//!    superseded by another state: a page changes only while it is resident. The image may be moved
+//!    meanwhile; then the page is read again ([`super::page_map`]).
 //! 2. A load ends, also if its thread panics: other threads may wait for it.
 //! 3. In a store that must fit in memory, pages on disk count towards the memory cap as if they were loaded.
 
@@ -26,6 +27,7 @@ use crate::planted_bug::{PlantedBug, planted};
 use crate::step::{Step, step};
 use crate::sync::rank::{LOADS, STRIPPED};
 use crate::sync::ranked::{Condvar, Mutex};
+use crate::sync::thread::yield_now;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -54,6 +56,11 @@ pub(super) struct PagesOnDisk {
 }
 
 impl PagesOnDisk {
+    /// True if no entry has changed since [`PageMap::changes`] returned this.
+    fn is_unchanged(&self, changes: Option<u64>) -> bool {
+        changes.is_some() && self.map.changes() == changes || planted(PlantedBug::TrustOldEntry)
+    }
+
     pub(super) fn new(
         map: Arc<PageMap>,
         source: Box<dyn PageSource>,
@@ -252,8 +259,16 @@ impl Buffer {
     fn read_in(&self, page: PageId) -> Result<()> {
         let on_disk = self.on_disk.as_ref().expect("a page is on disk only in a stored database");
         let load = EndOnDrop { buffer: self, page: Some(page) };
-        step(Step::Read);
-        let image = on_disk.source.read(page, on_disk.map.get(page));
+        let image = loop {
+            let changes = on_disk.map.changes();
+            let entry = on_disk.map.get(page);
+            step(Step::Read);
+            match on_disk.source.read(page, entry) {
+                // Its image may have been moved, and something else written there.
+                Err(_) if !on_disk.is_unchanged(changes) => yield_now(),
+                read => break read,
+            }
+        };
         load.disarm();
         match image {
             Ok(image) => {

@@ -6,15 +6,18 @@
 //!
 //! Invariants:
 //! 1. Only the thread that drives the data file changes entries.
-//! 2. The entry of a page does not change while the page is on disk or loading ([`super::translation`]): a
-//!    page changes its place only in a checkpoint that captured it from memory, and the page can leave memory
-//!    only once that checkpoint is in force.
+//! 2. The entry of a page that is on disk or loading ([`super::translation`]) changes only if its image is
+//!    moved: otherwise a page changes its place only in a checkpoint that captured it from memory, and the
+//!    page can leave memory only once that checkpoint is in force.
+//! 3. A moved image is the same page, and its old place is not overwritten before the entry has changed. So
+//!    who read an entry and then finds something else in its place reads again, if entries have changed since
+//!    ([`PageMap::changes`]). What it found by an older entry is right.
 
 use super::page::{u32_at, u64_at};
 use super::page_table::PageTable;
 use crate::ids::{PageId, SlotId, TreeId};
 use std::ops::Range;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering, fence};
 
 /// Bytes of an entry.
 pub(crate) const ENTRY_BYTES: usize = 16;
@@ -107,35 +110,62 @@ struct AtomicEntry([AtomicU64; 2]);
 
 /// The entries of all pages.
 #[derive(Debug)]
-pub(crate) struct PageMap(PageTable<AtomicEntry>);
+pub(crate) struct PageMap {
+    entries: PageTable<AtomicEntry>,
+    /// Counts the beginnings and the ends of changes: odd while a thread changes entries.
+    changes: AtomicU64,
+}
+
+/// Entries change until it is dropped.
+pub(crate) struct ChangingEntries<'m>(&'m PageMap);
+
+impl Drop for ChangingEntries<'_> {
+    fn drop(&mut self) {
+        self.0.changes.fetch_add(1, Ordering::SeqCst);
+    }
+}
 
 impl PageMap {
     /// A map without pages.
     pub(crate) fn new() -> PageMap {
-        PageMap(PageTable::new())
+        PageMap { entries: PageTable::new(), changes: AtomicU64::new(0) }
+    }
+
+    /// Call it before the entries of pages change that are on disk.
+    pub(crate) fn begin_changes(&self) -> ChangingEntries<'_> {
+        self.changes.fetch_add(1, Ordering::SeqCst);
+        ChangingEntries(self)
+    }
+
+    /// Identifies the entries that are read after this call, if a later call returns the same. None while
+    /// they are being changed.
+    pub(crate) fn changes(&self) -> Option<u64> {
+        fence(Ordering::SeqCst);
+        let changes = self.changes.load(Ordering::SeqCst);
+        changes.is_multiple_of(2).then_some(changes)
     }
 
     /// Memory of the map, in bytes.
     pub(super) fn bytes(&self) -> u64 {
-        self.0.bytes()
+        self.entries.bytes()
     }
 
     /// The page's entry, which may be absent.
     pub(crate) fn get(&self, page: PageId) -> Entry {
-        let entry = self.0.get(page);
+        let entry = self.entries.get(page);
         entry.map_or(Entry::ABSENT, |AtomicEntry([location, content])| {
-            // By invariant 2 both belong together where it matters.
+            // By invariants 2 and 3 both belong together where it matters.
             Entry::from_words([location.load(Ordering::Acquire), content.load(Ordering::Acquire)])
         })
     }
 
     /// Sets the page's entry.
     pub(crate) fn set(&self, page: PageId, entry: Entry) {
-        if entry.is_absent() && self.0.get(page).is_none() {
+        if entry.is_absent() && self.entries.get(page).is_none() {
             return;
         }
         let [location, content] = entry.to_words();
-        let AtomicEntry(words) = self.0.entry(page);
+        let AtomicEntry(words) = self.entries.entry(page);
         words[1].store(content, Ordering::Release);
         words[0].store(location, Ordering::Release);
     }

@@ -4,6 +4,7 @@
 //! name a data file is either complete or does not exist.
 
 use crate::buffer::page_map::PageMap;
+use crate::checkpoint::compaction::Compaction;
 use crate::checkpoint::data_file::{DataFile, open_io, open_options, root_block};
 use crate::checkpoint::file_growth::FileGrowth;
 use crate::checkpoint::map_page::LongImages;
@@ -66,6 +67,7 @@ impl<D: Disk> DataFile<D> {
             slots: SlotAllocator::new(reserved, file_bytes / slot),
             has_loose_end: false,
             ahead: FileGrowth::default(),
+            compaction: Compaction::default(),
             has_checkpoint: false,
             held: None,
             failure: None,

@@ -5,6 +5,7 @@
 //! further work: it must be opened again.
 
 use crate::buffer::page_map::{Entry, PageMap};
+use crate::checkpoint::compaction::Compaction;
 use crate::checkpoint::file_growth::FileGrowth;
 use crate::checkpoint::held_root::HeldRoot;
 use crate::checkpoint::map_page::LongImages;
@@ -43,6 +44,7 @@ pub(crate) struct DataFile<D: Disk> {
     pub(super) has_loose_end: bool,
     /// The growth of the file for the next checkpoint.
     pub(super) ahead: FileGrowth,
+    pub(super) compaction: Compaction,
     /// A checkpoint is running; only one may run at a time.
     pub(super) has_checkpoint: bool,
     /// The root that a backup reads.

@@ -91,6 +91,12 @@ pub(super) struct FileGrowth {
 }
 
 impl<D: Disk> DataFile<D> {
+    /// The slots that a file of that size keeps free in addition to what a checkpoint needs.
+    pub(super) fn reserve_slots(&self, slots: u64) -> u64 {
+        let slot = self.slot_bytes();
+        self.options.reserve_bytes.min(part_bytes(slots * slot)) / slot
+    }
+
     /// Performs the next I/O to make room for a later checkpoint of the changed pages; returns its bytes and
     /// the bytes left, or none once there is room. Asserts that no checkpoint is running. Fails with `Full`
     /// if the disk has no space; any other failure is final.
@@ -135,6 +141,12 @@ impl FileGrowth {
             return Ok(Some(0));
         }
         self.goal = self.goal(needed, file);
+        if self.goal.is_some() && file.compacts_to().is_some() {
+            // What a compaction keeps free is used first.
+            file.end_compaction();
+            self.goal = None;
+            self.goal = self.goal(needed, file);
+        }
         let Some(goal) = self.goal else {
             return Ok(None);
         };
@@ -159,6 +171,11 @@ impl FileGrowth {
             Err(error) if error.is_full() => self.full(file, from, goal * slot - from),
             Err(error) => Err(file.fail(error)),
         }
+    }
+
+    /// True if the file is growing.
+    pub(super) fn is_under_way(&self) -> bool {
+        self.goal.is_some() || self.unsynced.is_some()
     }
 
     /// Bytes by which the file must still grow, as now known.
@@ -197,8 +214,8 @@ impl FileGrowth {
             let missing = missing(needed, needed.stream_slots_min(slot), file);
             return (missing > 0).then_some(has + missing);
         }
-        let part = part_bytes(has * slot);
-        let reserve = file.options.reserve_bytes.min(part) / slot;
+        let part = part_bytes(file.slots.limit() * slot);
+        let reserve = file.reserve_slots(file.slots.limit());
         let missing = missing(needed, needed.stream_slots(slot) + reserve, file);
         let step = file.options.extent_bytes.min(part).div_ceil(slot);
         (missing > 0).then(|| has + missing.next_multiple_of(step))
@@ -220,7 +237,8 @@ fn missing<D: Disk>(needed: SpaceNeeded, stream: u64, file: &DataFile<D>) -> u64
     if longest == 0 || file.slots.find_run(longest).is_some() {
         return missing;
     }
-    missing.max(longest - file.slots.free_at_end())
+    // Behind the limit of a compaction there may be such a run.
+    missing.max(longest.saturating_sub(file.slots.free_at_end())).max(1)
 }
 
 #[cfg(test)]

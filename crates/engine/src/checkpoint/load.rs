@@ -83,6 +83,7 @@ impl<D: Disk> DataFile<D> {
     fn check_slots(&self) -> Vec<String> {
         let slot_bytes = self.slot_bytes();
         let mut named = SlotAllocator::new(SLOTS_FROM_BYTES / slot_bytes, self.slots.count());
+        named.set_limit(self.slots.limit());
         let directory = self.root.directory;
         let of_directory = directory.slots(slot_bytes);
         let of_directory = (0..of_directory).map(|at| SlotId(directory.slot.0 + at));

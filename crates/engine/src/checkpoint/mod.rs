@@ -55,8 +55,8 @@
 //!    the zeros written over it, so that a full disk shows only in the state `room`.
 //! 7. A new file is created under another name and gets its own name when it is complete and stable.
 //!
-//! The data file does not know what an image holds, nor when a checkpoint is due; it does not sleep, and it
-//! does not shrink. It does not check whether the log still reaches back to the root's commit: the caller
+//! The data file does not know what an image holds, nor when a checkpoint is due, and it does not sleep. It
+//! does not check whether the log still reaches back to the root's commit: the caller
 //! does.
 //!
 //! | file | contents |
@@ -64,11 +64,13 @@
 //! | `data_file`, `create`, `open`, `options` | the open file; making and opening one; its options |
 //! | `root`, `map_page` | the formats of roots, map pages and their entries |
 //! | `slot_allocator`, `file_growth` | free slots; growing the file |
+//! | `compaction` | moving images and cutting the file |
 //! | `held_root` | a root whose images stay while a backup reads them |
 //! | `plan`, `state_machine`, `image_writer` | what a checkpoint writes, in which states, and how |
 //! | `load`, `damage`, `inspect` | reading and checking pages; errors; a printable summary |
 //! | `simulation`, `fuzzing`, `tests` | crash simulation, fuzzing, tests |
 
+mod compaction;
 mod create;
 mod damage;
 mod data_file;
@@ -94,6 +96,7 @@ mod tests;
 
 #[allow(unused_imports, reason = "the layers above use it")]
 pub(crate) use {
+    compaction::Moves,
     data_file::DataFile,
     held_root::HeldPages,
     inspect::Inspection,

@@ -12,6 +12,7 @@ use crate::buffer::extent::EXTENT_IMAGE_BYTES_MAX;
 use crate::buffer::page::{self, HEADER_BYTES};
 use crate::buffer::page_map::{ENTRY_BYTES, Entry, PageMap};
 use crate::buffer::{GAP_BYTES_MAX, near};
+use crate::checkpoint::compaction::Compaction;
 use crate::checkpoint::damage::damaged;
 use crate::checkpoint::data_file::{DataFile, open_io, open_options};
 use crate::checkpoint::file_growth::FileGrowth;
@@ -57,6 +58,7 @@ impl<D: Disk> DataFile<D> {
             slots: SlotAllocator::new(SLOTS_FROM_BYTES / slot, chosen.root.file_slots),
             has_loose_end: file_bytes > chosen.root.file_slots * slot,
             ahead: FileGrowth::default(),
+            compaction: Compaction::default(),
             has_checkpoint: false,
             held: None,
             failure: None,

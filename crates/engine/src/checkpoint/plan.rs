@@ -221,6 +221,9 @@ fn changed_map_pages<D: Disk>(file: &DataFile<D>, work: &Work) -> Vec<ChangedMap
     let index_of = |page: &PageId| (page.0 - 1) / in_map_page;
     let gone = work.freed.iter().filter(|page| !map.get(**page).is_absent());
     let mut indices: Vec<u64> = work.dirty.iter().chain(gone).map(index_of).collect();
+    let limit = file.slots.limit() * slot_bytes;
+    let behind = file.map_pages.iter().enumerate().filter(|(_, entry)| entry.end() > limit);
+    indices.extend(behind.map(|(index, _)| index as u64));
     if file.root.format < FORMAT && !planted(PlantedBug::KeepOldMapPages) {
         indices = (0..map_page::map_pages_for(work.next_page, slot_bytes)).collect();
     }

@@ -4,6 +4,9 @@
 //! A slot is taken if the last stable root names it, or if the running checkpoint has taken it. A slot with
 //! images is taken as long as one of them is named: several lie in it, entirely or in part. A terabyte of 4
 //! KiB slots needs 288 MiB.
+//!
+//! Slots behind the *limit* are not taken any more, though they may be free: the file is to end there (see
+//! `compaction`). The limit is the end of the file otherwise.
 
 use crate::buffer::page_map::Entry;
 use crate::ids::SlotId;
@@ -22,13 +25,17 @@ pub(super) struct SlotAllocator {
     /// By slot: images of pages in it. A header has 40 bytes and a slot at most 4096, so a byte suffices.
     images: Vec<u8>,
     count: u64,
+    /// Not above the count.
+    limit: u64,
+    /// Free slots before the limit.
     free: u64,
 }
 
 impl SlotAllocator {
     /// Slots 0 to `count`, of which the first `reserved` are never free.
     pub(super) fn new(reserved: u64, count: u64) -> SlotAllocator {
-        let mut slots = SlotAllocator { taken: Vec::new(), images: Vec::new(), count: 0, free: 0 };
+        let mut slots =
+            SlotAllocator { taken: Vec::new(), images: Vec::new(), count: 0, limit: 0, free: 0 };
         slots.grow(count);
         for slot in 0..reserved.min(count) {
             slots.take(SlotId(slot));
@@ -41,9 +48,60 @@ impl SlotAllocator {
         self.count
     }
 
-    /// How many of them are free.
+    /// How many of them are free and before the limit.
     pub(super) fn free(&self) -> u64 {
         self.free
+    }
+
+    /// How many are free, also behind the limit.
+    pub(super) fn free_everywhere(&self) -> u64 {
+        self.free + self.free_behind_limit()
+    }
+
+    /// Where the file is to end.
+    pub(super) fn limit(&self) -> u64 {
+        self.limit
+    }
+
+    /// Sets the limit.
+    pub(super) fn set_limit(&mut self, limit: u64) {
+        assert!(limit <= self.count, "the limit lies in the file");
+        let free = self.free_everywhere();
+        self.limit = limit;
+        self.free = free - self.free_behind_limit();
+    }
+
+    /// Lifts the limit; false if there is none.
+    pub(super) fn lift_limit(&mut self) -> bool {
+        let is_limited = self.limit < self.count;
+        self.set_limit(self.count);
+        is_limited
+    }
+
+    /// How many slots behind the limit are taken.
+    pub(super) fn taken_behind_limit(&self) -> u64 {
+        self.count - self.limit - self.free_behind_limit()
+    }
+
+    /// The file ends at the limit, behind which all slots are free.
+    pub(super) fn cut(&mut self) {
+        assert!(self.taken_behind_limit() == 0, "what is cut off is free");
+        self.count = self.limit;
+        self.taken.truncate(self.count.div_ceil(GROUP_SLOTS) as usize);
+        self.images.truncate(self.count as usize);
+        for slot in self.count..self.taken.len() as u64 * GROUP_SLOTS {
+            self.taken[(slot / GROUP_SLOTS) as usize] |= 1 << (slot % GROUP_SLOTS);
+        }
+    }
+
+    fn free_behind_limit(&self) -> u64 {
+        let first = self.limit / GROUP_SLOTS;
+        let groups = self.taken.iter().enumerate().skip(first as usize);
+        let free = groups.map(|(index, taken)| {
+            let from = if index as u64 == first { self.limit % GROUP_SLOTS } else { 0 };
+            u64::from((!taken & u64::MAX << from).count_ones())
+        });
+        free.sum()
     }
 
     /// How many slots are free and part of a run of at least `at_least`.
@@ -52,9 +110,10 @@ impl SlotAllocator {
         runs.filter(|slots| *slots >= at_least).sum()
     }
 
-    /// The file now has `count` slots.
+    /// The file now has `count` slots, and no limit.
     pub(super) fn grow(&mut self, count: u64) {
-        assert!(count >= self.count, "the data file does not shrink");
+        assert!(count >= self.count, "the data file does not shrink by growing");
+        self.set_limit(self.count);
         let words = count.div_ceil(GROUP_SLOTS) as usize;
         self.taken.resize(words, u64::MAX);
         self.images.resize(count as usize, 0);
@@ -62,7 +121,7 @@ impl SlotAllocator {
             self.clear(slot);
         }
         self.free += count - self.count;
-        self.count = count;
+        (self.count, self.limit) = (count, count);
     }
 
     /// Takes a slot; false if it is not free, or not in the file.
@@ -71,7 +130,7 @@ impl SlotAllocator {
             return false;
         }
         self.taken[(slot.0 / GROUP_SLOTS) as usize] |= 1 << (slot.0 % GROUP_SLOTS);
-        self.free -= 1;
+        self.free -= u64::from(slot.0 < self.limit);
         true
     }
 
@@ -80,7 +139,7 @@ impl SlotAllocator {
         assert!(slot.0 < self.count && !self.is_free(slot), "{slot} was freed twice");
         assert!(self.images[slot.0 as usize] == 0, "{slot} is in use");
         self.clear(slot.0);
-        self.free += 1;
+        self.free += u64::from(slot.0 < self.limit);
     }
 
     /// Counts an image in these slots, which are taken.
@@ -191,12 +250,12 @@ impl SlotAllocator {
         from_end.take_while(|&slot| self.is_free(SlotId(slot))).count() as u64
     }
 
-    /// All free slots as maximal runs, in ascending order.
+    /// All free slots before the limit as maximal runs, in ascending order.
     fn runs(&self) -> impl Iterator<Item = Range<u64>> {
         let mut at = 0;
         std::iter::from_fn(move || {
-            let from = self.next_slot(at, false)?;
-            at = self.next_slot(from, true).unwrap_or(self.count);
+            let from = self.next_slot(at, false).filter(|from| *from < self.limit)?;
+            at = self.next_slot(from, true).unwrap_or(self.count).min(self.limit);
             Some(from..at)
         })
     }
@@ -249,8 +308,23 @@ mod tests {
             let mut count = random.u64(5..300);
             let mut slots = SlotAllocator::new(reserved, count);
             let mut free: BTreeSet<u64> = (reserved..count).collect();
+            let mut limit = count;
+            let before = |free: &BTreeSet<u64>, limit| free.range(..limit).copied().collect();
             for _ in 0..100 {
-                match random.u8(0..5) {
+                match random.u8(0..7) {
+                    5 => {
+                        limit = random.u64(0..=count);
+                        slots.set_limit(limit);
+                        if free.range(limit..).count() as u64 == count - limit && limit > reserved {
+                            slots.cut();
+                            free.retain(|slot| *slot < limit);
+                            count = limit;
+                        }
+                    }
+                    6 => {
+                        assert_eq!(slots.lift_limit(), limit < count);
+                        limit = count;
+                    }
                     0 => {
                         let slot = random.u64(0..count + 70);
                         assert_eq!(slots.take(SlotId(slot)), free.remove(&slot));
@@ -263,7 +337,7 @@ mod tests {
                     }
                     2 => {
                         let needed = random.u64(0..=slots.free().min(90));
-                        let mut rows = rows(&free);
+                        let mut rows = rows(&before(&free, limit));
                         rows.sort_by_key(|row| (row.1, row.0));
                         let of_shortest = rows.iter().flat_map(|row| row.0..row.0 + row.1);
                         let expected: BTreeSet<u64> = of_shortest.take(needed as usize).collect();
@@ -273,7 +347,7 @@ mod tests {
                     }
                     3 => {
                         let (needed, at_least) = (random.u64(0..90), random.u64(1..6));
-                        let mut rows = rows(&free);
+                        let mut rows = rows(&before(&free, limit));
                         rows.retain(|row| row.1 >= at_least);
                         rows.sort_by_key(|row| (Reverse(row.1), row.0));
                         let usable: u64 = rows.iter().map(|row| row.1).sum();
@@ -294,12 +368,18 @@ mod tests {
                         let more = random.u64(0..90);
                         free.extend(count..count + more);
                         count += more;
+                        limit = count;
                         slots.grow(count);
                     }
                 }
-                assert_eq!(slots.free(), free.len() as u64);
+                let usable: BTreeSet<u64> = before(&free, limit);
+                assert_eq!(slots.free(), usable.len() as u64);
+                assert_eq!(slots.free_everywhere(), free.len() as u64);
+                let behind = (limit..count).filter(|slot| !free.contains(slot));
+                assert_eq!(slots.taken_behind_limit(), behind.count() as u64, "seed {seed}");
                 let needed = random.u64(1..100);
-                let run = (0..count).find(|&from| (from..from + needed).all(|s| free.contains(&s)));
+                let run =
+                    (0..count).find(|&from| (from..from + needed).all(|s| usable.contains(&s)));
                 assert_eq!(slots.find_run(needed), run.map(SlotId), "seed {seed}");
                 let at_end = (0..count).rev().take_while(|slot| free.contains(slot));
                 assert_eq!(slots.free_at_end(), at_end.count() as u64);

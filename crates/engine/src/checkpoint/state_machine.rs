@@ -16,7 +16,7 @@ use crate::error::Result;
 use crate::ids::{Csn, PageId, SlotId, TreeId};
 use crate::planted_bug::{PlantedBug, planted};
 use syncline_instrument::clock;
-use syncline_vfs::{AlignedBuffer, Disk};
+use syncline_vfs::{AlignedBuffer, Disk, File};
 
 /// The result of a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -221,6 +221,9 @@ impl Checkpoint {
         }
         if self.state == State::Root {
             let root = self.next_root(file);
+            if planted(PlantedBug::CutBeforeRoot) && root.file_slots < file.slots.count() {
+                let _cut = file.io.set_len(root.file_slots * file.slot_bytes());
+            }
             file.write_root(&root, root.home)?;
             self.root = Some(root);
             self.state = State::RootSync;
@@ -406,7 +409,7 @@ impl Checkpoint {
             image_bytes: file.root.image_bytes + bytes_now - bytes_before,
             wall_ns: clock::wall(),
             directory: self.directory,
-            file_slots: file.slots.count(),
+            file_slots: file.slots_of_next_root(),
             home,
         }
     }
@@ -426,17 +429,20 @@ impl Checkpoint {
                 held.replace(*page, file.map.get(*page));
             }
         }
+        let changing = file.map.begin_changes();
         for page in &self.plan.work.freed {
             file.map.set(*page, Entry::ABSENT);
         }
         for (page, entry) in self.plan.work.dirty.iter().zip(&self.written) {
             file.map.set(*page, *entry);
         }
+        drop(changing);
         file.root = self.root.take().expect("it was written in the state before");
         file.has_checkpoint = false;
         if !planted(PlantedBug::FreeBeforeRootStable) {
             superseded.give_back(file);
         }
+        file.cut();
     }
 
     /// The entries of the new directory.

@@ -23,7 +23,7 @@ use crate::buffer::page_map::Entry;
 use crate::buffer::page_snapshot::StartedSnapshot;
 use crate::buffer::{Buffer, page_packing};
 use crate::checkpoint::{
-    Checkpoint, DataFile, DirtyPages, ImageReader, Inspection, Progress, Root, Work,
+    Checkpoint, DataFile, DirtyPages, ImageReader, Inspection, Moves, Progress, Root, Work,
 };
 use crate::error::{Error, Result};
 use crate::ids::{Csn, PageId};
@@ -65,6 +65,8 @@ pub struct CheckpointStats {
     pub finished: u64,
     /// Bytes that they wrote: pages, map, directory and roots, and the zeros by which the file grew.
     pub bytes: u64,
+    /// How many of them have cut the file: it has become smaller.
+    pub cuts: u64,
     /// Nanoseconds for which their snapshots held commits up.
     pub gate_ns: Nanos,
     /// Nanoseconds from snapshot to root, of the last one.
@@ -74,6 +76,7 @@ pub struct CheckpointStats {
 #[derive(Debug)]
 struct Running {
     checkpoint: Checkpoint,
+    moves: Moves,
     epoch: u64,
     began: Nanos,
     /// The log is stable up to the snapshot.
@@ -91,6 +94,7 @@ pub(crate) struct Checkpoints<D: Disk> {
     inside: Mutex<Inside<D>, CHECKPOINT>,
     finished: AtomicU64,
     bytes: AtomicU64,
+    cuts: AtomicU64,
     gate_ns: AtomicU64,
     last_ns: AtomicU64,
 }
@@ -101,6 +105,7 @@ impl<D: Disk> Checkpoints<D> {
             inside: Mutex::new(Inside { file, running: None }),
             finished: AtomicU64::new(0),
             bytes: AtomicU64::new(0),
+            cuts: AtomicU64::new(0),
             gate_ns: AtomicU64::new(0),
             last_ns: AtomicU64::new(0),
         }
@@ -230,6 +235,34 @@ impl<D: Disk> Checkpoints<D> {
         }
     }
 
+    /// Makes the data file as small as it can be, by checkpoints. Returns its bytes before and after.
+    pub(crate) fn compact(
+        &self,
+        core: &Core<D>,
+        tree_directory: &TreeDirectory,
+    ) -> Result<(u64, u64)> {
+        self.run(core, tree_directory)?;
+        let before = self.begin_compaction(core)?;
+        loop {
+            let (compacts_to, bytes) = {
+                let inside = self.inside.lock();
+                (inside.file.compacts_to(), inside.file.bytes())
+            };
+            if compacts_to.is_none() {
+                return Ok((before, bytes));
+            }
+            self.run(core, tree_directory)?;
+        }
+    }
+
+    /// Finishes the running checkpoint; the next ones compact the data file. Returns its bytes.
+    pub(crate) fn begin_compaction(&self, core: &Core<D>) -> Result<u64> {
+        let mut inside = self.inside.lock();
+        self.end_running(&mut inside, core)?;
+        inside.file.compact();
+        Ok(inside.file.bytes())
+    }
+
     /// The checkpoint commit: the data file holds everything up to it.
     pub(crate) fn csn(&self) -> Csn {
         self.inside.lock().file.root().csn
@@ -239,6 +272,15 @@ impl<D: Disk> Checkpoints<D> {
     #[cfg(test)]
     pub(crate) fn format(&self) -> u32 {
         self.inside.lock().file.root().format
+    }
+
+    /// The page whose image lies behind all others.
+    #[cfg(test)]
+    pub(crate) fn last_in_file(&self) -> PageId {
+        let inside = self.inside.lock();
+        let map = inside.file.page_map();
+        let last = map.pages(inside.file.root().next_page).max_by_key(|(_, entry)| entry.offset);
+        last.expect("it has pages").0
     }
 
     /// The size of the data file; none while another thread works on it.
@@ -251,6 +293,7 @@ impl<D: Disk> Checkpoints<D> {
         CheckpointStats {
             finished: self.finished.load(Ordering::Relaxed),
             bytes: self.bytes.load(Ordering::Relaxed),
+            cuts: self.cuts.load(Ordering::Relaxed),
             gate_ns: self.gate_ns.load(Ordering::Relaxed),
             last_ns: self.last_ns.load(Ordering::Relaxed),
         }
@@ -331,6 +374,7 @@ impl<D: Disk> Checkpoints<D> {
         let Some(now) = running.as_mut() else {
             return Ok(Step::Idle);
         };
+        let file_bytes = file.bytes();
         match one_io(file, now, core) {
             Ok(Progress::Worked { bytes }) => {
                 self.bytes.fetch_add(bytes, Ordering::Relaxed);
@@ -348,13 +392,15 @@ impl<D: Disk> Checkpoints<D> {
                 *running = None;
                 self.last_ns.store(span, Ordering::Relaxed);
                 self.finished.fetch_add(1, Ordering::Relaxed);
+                self.cuts.fetch_add(u64::from(file.bytes() < file_bytes), Ordering::Relaxed);
                 let csn = file.root().csn;
                 core.log.release(csn);
                 Ok(Step::Finished(csn))
             }
             Err(full @ Error::Full { .. }) => {
-                if let Some(Running { checkpoint, epoch, .. }) = running.take() {
-                    let work = checkpoint.abandon(file);
+                if let Some(Running { checkpoint, epoch, moves, .. }) = running.take() {
+                    let mut work = checkpoint.abandon(file);
+                    moves.remove_from(&mut work);
                     core.buffer.abandon_snapshot(epoch, (&work.dirty, &work.long), &work.freed);
                 }
                 Err(full)
@@ -396,7 +442,7 @@ fn take_snapshot<D: Disk>(
 fn begin_checkpoint<D: Disk>(inside: &mut Inside<D>, core: &Core<D>, parts: SnapshotParts) {
     let csn = parts.csn;
     let snapshot = core.buffer.end_snapshot(parts.pages);
-    let work = Work {
+    let mut work = Work {
         csn,
         dirty: snapshot.dirty,
         long: snapshot.long,
@@ -411,8 +457,11 @@ fn begin_checkpoint<D: Disk>(inside: &mut Inside<D>, core: &Core<D>, parts: Snap
     if planted(PlantedBug::ReleaseBeforeRoot) {
         core.log.release(csn);
     }
+    let moves = inside.file.moves(&work);
+    moves.add_to(&mut work, inside.file.root().page_bytes);
     inside.running = Some(Running {
         checkpoint: inside.file.begin(work),
+        moves,
         epoch: snapshot.epoch,
         began: clock::now(),
         log_is_stable: false,
@@ -424,7 +473,12 @@ fn one_io<D: Disk>(
     running: &mut Running,
     core: &Core<D>,
 ) -> Result<Progress> {
-    let mut pages = Captures { buffer: &core.buffer, epoch: running.epoch, page: Vec::new() };
+    let mut pages = Captures {
+        buffer: &core.buffer,
+        epoch: running.epoch,
+        page: Vec::new(),
+        moves: &mut running.moves,
+    };
     let durable_lsn =
         if running.log_is_stable { running.checkpoint.csn() } else { core.log.known_stable() };
     running.checkpoint.step(file, &mut pages, durable_lsn)
@@ -436,10 +490,15 @@ struct Captures<'a> {
     epoch: u64,
     /// Buffer for one page.
     page: Vec<u8>,
+    moves: &'a mut Moves,
 }
 
 impl DirtyPages for Captures<'_> {
     fn capture(&mut self, page: PageId, out: &mut Vec<u8>) -> Result<()> {
+        if let Some(image) = self.moves.take(page) {
+            *out = image;
+            return Ok(());
+        }
         self.buffer.capture(self.epoch, page, &mut self.page);
         page_packing::pack(&mut self.page, out);
         Ok(())

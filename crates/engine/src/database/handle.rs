@@ -371,6 +371,28 @@ impl<D: Disk> Database<D> {
         backup::back_up(&self.engine, directory.as_ref(), options)
     }
 
+    /// Makes the data file as small as it can be, while others read and write: its last pages are moved to
+    /// free places before them, a few MiB per checkpoint, and the file is cut. About an eighth of it stays
+    /// free, and the reserve with which a checkpoint works on a full disk: up to half of a file of less than
+    /// 8 MiB. Later checkpoints make it grow again as they need. A checkpoint also begins to shrink a file by
+    /// itself that is mostly free. Returns the file's bytes before and after.
+    ///
+    /// Where pages of a running [`backup`](Database::backup) prevent it, or writers need the space, the file
+    /// stays as it is. A database in memory only has no file: nothing happens.
+    ///
+    /// # Errors
+    ///
+    /// As [`Database::checkpoint`].
+    pub fn compact(&self) -> Result<(u64, u64)> {
+        self.check_writable()?;
+        match &self.engine.checkpoints {
+            None => Ok((0, 0)),
+            Some(checkpoints) => {
+                checkpoints.compact(&self.engine.core, &self.engine.tree_directory)
+            }
+        }
+    }
+
     /// The durable LSN: everything up to this commit is stable (at durability `none`: written).
     pub fn durable_lsn(&self) -> Csn {
         self.engine.core.log.durable_lsn()

@@ -109,6 +109,7 @@ pub(super) fn run_episode(
     let made_later_counts = episode.clients.iter().map(|client| client.made_later.get());
     episode.harness.tally.made_later += made_later_counts.sum::<u64>();
     episode.harness.tally.evicted += episode.engine.core.buffer.evicted();
+    episode.harness.tally.cuts += checkpoints(&episode.engine).stats().cuts;
     episode.harness.tally.recycled += episode.engine.core.log.stats().segments_recycled;
     lived
 }
@@ -257,6 +258,16 @@ impl Episode<'_> {
             4 => {
                 let step = checkpoints.make_room(&engine.core);
                 self.went_on(step)?;
+            }
+            5..11
+                if self.harness.compacts && self.alone.is_none() && !self.harness.pace.is_slow =>
+            {
+                let compacted = if self.harness.random.bool() {
+                    checkpoints.compact(&engine.core, &engine.tree_directory).map(drop)
+                } else {
+                    checkpoints.begin_compaction(&engine.core).map(drop)
+                };
+                self.went_on(compacted.map(|()| Step::Idle))?;
             }
             _ if self.harness.pace.is_slow && self.harness.random.u8(0..30) > 0 => {}
             _ => {

@@ -65,6 +65,8 @@ pub(super) struct Tally {
     pub(super) read_only: u64,
     /// Backups that were completed.
     pub(super) backups: u64,
+    /// Checkpoints that have cut the data file.
+    pub(super) cuts: u64,
     /// Segments that were archived.
     pub(super) archived: u64,
     /// Restores that were compared with the oracle.
@@ -97,6 +99,7 @@ impl Tally {
             &mut self.evicted,
             &mut self.read_only,
             &mut self.backups,
+            &mut self.cuts,
             &mut self.archived,
             &mut self.restores,
         ];
@@ -123,6 +126,7 @@ impl Tally {
             other.evicted,
             other.read_only,
             other.backups,
+            other.cuts,
             other.archived,
             other.restores,
         ];
@@ -150,6 +154,8 @@ pub(super) struct Harness {
     pub(super) log_bytes_max: u64,
     /// A database was made and must exist.
     pub(super) is_made: bool,
+    /// Compactions are frequent.
+    pub(super) compacts: bool,
     /// The directories of backups that are in use.
     pub(super) backup_places: u64,
     /// Complete backups, in a database with an archive.
@@ -191,6 +197,7 @@ impl Harness {
             random,
             tally: Tally::default(),
             is_made: false,
+            compacts: seed % 4 == 2,
             backup_places: 0,
             backups: Vec::new(),
         }

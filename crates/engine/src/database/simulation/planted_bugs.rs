@@ -45,6 +45,13 @@ finds! {
     a_refusal_before_its_reason_is_stable_is_found: RefuseUnstable within 300,
 }
 
+// Frequent compactions.
+finds! {
+    |seed| search(4 * seed + 2, &mut Tally::default());
+    changed_pages_that_a_compaction_moves_are_found: MoveDirtyPages within 300,
+    a_file_cut_before_its_root_is_stable_is_found: CutBeforeRoot within 600,
+}
+
 // An archive.
 finds! {
     |seed| if has_archive(seed) { search(seed, &mut Tally::default()) } else { Ok(()) };

@@ -8,6 +8,7 @@
 //! | `creation.rs` | a creation that is interrupted at every I/O |
 //! | `definitions.rs`, `concurrent_definitions.rs` | tables and indexes made during transactions; while writers commit |
 //! | `definition_faults.rs` | a definition on a disk that fails or is full at any I/O |
+//! | `compaction.rs` | a data file that becomes smaller |
 //! | `handles.rs` | handles of two databases |
 //! | `full_disk.rs`, `limits.rs` | work on a full disk; the limit on the log's length |
 //! | `larger_than_memory.rs` | a database that is larger than its cache |
@@ -21,6 +22,7 @@
 
 mod archive;
 mod backup;
+mod compaction;
 mod concurrent_definitions;
 mod creation;
 mod definition_faults;

@@ -146,6 +146,7 @@ pub(super) const CALLS: &[Call] = &[
         let options = BackupOptions { bytes_per_second: Some(u64::MAX) };
         done(w.database()?.backup("copy", options))
     }),
+    call("Database::compact", GATE, |w| done(w.database()?.compact())),
     call("Database::durable_lsn", 0, |w| always(w.database()?.durable_lsn())),
     call("Database::flush", LOG | WAITS, |w| done(w.database()?.flush())),
     call("Database::completion", TICKET, |w| polled(w.database()?.completion(w.ticket))),
