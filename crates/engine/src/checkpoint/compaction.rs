@@ -88,10 +88,10 @@ impl Moves {
 }
 
 impl<D: Disk> DataFile<D> {
-    /// Begins to make the file as small as it can be. False if that would gain less than a sixteenth.
-    pub(crate) fn compact(&mut self) -> bool {
+    /// Begins to make the file as small as it can be, unless that would gain less than a sixteenth.
+    pub(crate) fn compact(&mut self) {
         let named = self.slots.count() - self.slots.free_everywhere();
-        self.limit_to(self.with_reserve(named + named / PART_FREE + self.slots_for_moves()))
+        self.limit_to(self.with_reserve(named + named / PART_FREE + self.slots_for_moves()));
     }
 
     /// The size that the file will have if compaction succeeds; none if none is under way.
@@ -117,14 +117,13 @@ impl<D: Disk> DataFile<D> {
         }
     }
 
-    fn limit_to(&mut self, slots: u64) -> bool {
+    /// Sets the limit if that gains enough, and the file is not growing.
+    fn limit_to(&mut self, slots: u64) {
         let count = self.slots.count();
-        if self.ahead.is_under_way() || slots >= count - count / 16 {
-            return false;
+        if !self.ahead.is_under_way() && slots < count - count / 16 {
+            self.slots.set_limit(slots);
+            self.compaction = Compaction { left: self.slots.taken_behind_limit(), idle: 0 };
         }
-        self.slots.set_limit(slots);
-        self.compaction = Compaction { left: self.slots.taken_behind_limit(), idle: 0 };
-        true
     }
 
     /// The size of a file in which these slots are left beside its reserve, which grows with the size.

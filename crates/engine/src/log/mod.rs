@@ -35,6 +35,7 @@
 //! | `frame`, `segment` | the two formats on disk |
 //! | `frame_writer`, `pipeline`, `io_request` | from records to frames, writes and syncs |
 //! | `segments` | the files of an open log: current, prepared, live and free |
+//! | `maintenance` | preparing, releasing and archiving files, on any thread |
 //! | `archive` | copies of released segments in another directory |
 //! | `driver`, `threads`, `durable_lsn` | the state that all threads share, how any of them drives the log and wakes commits; the log's own threads; the result |
 //! | `open`, `survey`, `scan`, `replay`, `recovery` | opening a log: find its files, read them, make it writable |
@@ -77,6 +78,7 @@ pub(crate) mod fuzzing;
 mod group_history;
 mod handle;
 mod io_request;
+mod maintenance;
 mod open;
 mod options;
 mod pipeline;

@@ -171,9 +171,9 @@ pub(super) fn open<D: Disk>(
     let lock = lock(disk, directory)?;
     let found = survey::find(disk, directory)?;
     let archived = archived(disk, requested)?;
-    let number = archived.map_or(SegmentNumber(0), |archived| archived.number);
-    let number = requested.archive.as_ref().map(|_| number);
-    let chain = survey::chain(disk, directory, &found, database, replay_from, number)?;
+    let newest = archived.map_or(SegmentNumber(0), |archived| archived.number);
+    let archived_up_to = requested.archive.as_ref().map(|_| newest);
+    let chain = survey::chain(disk, directory, &found, database, replay_from, archived_up_to)?;
     if let (Some(archive), Some(archived)) = (&requested.archive, &archived) {
         archive::check(archive, archived, &chain.links[0].header)?;
     }
