@@ -64,7 +64,7 @@ impl Server {
         server
     }
 
-    /// One server for all tests that do not disturb others.
+    /// One server for all tests that do not disturb others and look only at what is their own.
     pub(crate) fn shared() -> &'static Server {
         static SHARED: OnceLock<Server> = OnceLock::new();
         SHARED.get_or_init(|| {

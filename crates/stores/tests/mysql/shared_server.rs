@@ -170,8 +170,8 @@ fn a_database_with_code_in_it_is_not_reused() {
 
 #[test]
 fn a_dry_run_lists_the_statements_and_changes_nothing() {
-    let server = Server::shared();
-    let target = open(server, "schema=dry&live=yes&lock_wait_s=3");
+    let server = Server::start(&[]);
+    let target = open(&server, "schema=dry&live=yes&lock_wait_s=3");
     let before = server.query("SHOW DATABASES");
     let dry_run = target.dry_run(&plan(true), 8).unwrap();
     assert_eq!(server.query("SHOW DATABASES"), before);
