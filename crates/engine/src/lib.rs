@@ -122,6 +122,7 @@
 //! | [`Worker::end_pass`](log::Worker::end_pass), dropping a [`Worker`](log::Worker) | a write of the log, at [`Writer::Worker`](log::Writer::Worker) |
 //! | polling [`Completion`](log::Completion) | nothing; at durability none, earlier commits that are being published |
 //! | [`Prefetcher::prefetch`] | rows that are not in memory, all of them being read at the same time |
+//! | [`Prefetcher::wait`], dropping a [`Prefetcher`] | some of the rows that are being read; all of them |
 //! | `stats`, `durable_lsn`, `abort`, the other calls of [`Prefetcher`] | nothing |
 //! | dropping a [`Database`] | its threads, which finish their current step |
 //!
@@ -217,7 +218,7 @@ pub use error::{Error, PatchFailure, Result};
 pub use ids::{Csn, DatabaseId, FrameNumber, PageId, SegmentNumber, SlotId, TreeId};
 pub use options::{BufferMode, Options};
 pub use table::{
-    Change, Mark, Path, PrefetchKey, Prefetcher, Row, Table, Transaction, TypedSession,
+    Change, Mark, Path, PrefetchKey, Prefetcher, Row, RowLoad, Table, Transaction, TypedSession,
 };
 pub use txn::{
     Begin, CommitPath, CommitPaths, Counts, Direction, Latencies, PathStep, SAMPLED_ONE_IN,

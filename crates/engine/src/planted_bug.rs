@@ -87,6 +87,8 @@ pub(crate) enum PlantedBug {
     MoveDirtyPages,
     /// A load takes an image that was moved meanwhile for damage.
     TrustOldEntry,
+    /// A load in the background places an image that was read before its page changed.
+    PlaceOldImage,
     /// The data file is cut before a root without the slots there is stable.
     CutBeforeRoot,
     /// A failed sync of the data file counts as successful.

@@ -3,7 +3,7 @@
 //! Only successful operations are counted. All copies of a [`CountingDisk`], and all files opened through
 //! them, share one set of counts.
 
-use crate::{BatchRead, Disk, File, OpenOptions, Result, WriteSync};
+use crate::{BatchRead, Disk, File, OpenOptions, QueuedRead, ReadQueue, Result, WriteSync};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -132,14 +132,26 @@ impl<F: File> File for CountingFile<F> {
         Ok(bytes)
     }
 
-    fn read_batch(&self, reads: &mut [BatchRead<'_>]) -> Vec<Result<usize>> {
-        let results = self.file.read_batch(reads);
+    fn read_batch(
+        &self,
+        reads: &mut [BatchRead<'_>],
+        completed: &mut dyn FnMut(usize, Result<&[u8]>),
+    ) {
         add(&self.counters.read_batches, 1);
-        for bytes in results.iter().flatten() {
-            add(&self.counters.reads, 1);
-            add(&self.counters.read_bytes, *bytes as u64);
-        }
-        results
+        self.file.read_batch(reads, &mut |position, result| {
+            if let Ok(bytes) = result {
+                add(&self.counters.reads, 1);
+                add(&self.counters.read_bytes, bytes.len() as u64);
+            }
+            completed(position, result);
+        });
+    }
+
+    /// Counted when it begins.
+    fn begin_read(&self, queue: &mut ReadQueue, read: QueuedRead) {
+        add(&self.counters.reads, 1);
+        add(&self.counters.read_bytes, read.buffer.len() as u64);
+        self.file.begin_read(queue, read);
     }
 
     fn write_at(&self, bytes: &[u8], offset: u64) -> Result<()> {

@@ -11,7 +11,7 @@
 //! 6. With [`OpenOptions::direct`], buffers, offsets and lengths must be multiples of the device's block
 //!    size, at least 512 bytes: use an aligned buffer of 4 KiB multiples.
 
-use crate::Result;
+use crate::{QueuedRead, ReadQueue, Result};
 use std::fmt::Debug;
 use std::path::{Path, PathBuf};
 
@@ -108,14 +108,12 @@ pub struct BatchRead<'b> {
     pub buffer: &'b mut [u8],
     /// Where they begin in the file.
     pub offset: u64,
-    /// The disk has filled the buffer.
-    pub(crate) is_filled: bool,
 }
 
 impl<'b> BatchRead<'b> {
     /// A read of `buffer.len()` bytes from `offset` on.
     pub fn new(buffer: &'b mut [u8], offset: u64) -> BatchRead<'b> {
-        BatchRead { buffer, offset, is_filled: false }
+        BatchRead { buffer, offset }
     }
 }
 
@@ -125,9 +123,26 @@ pub trait File: Debug + Send + Sync + 'static {
     fn read_at(&self, buffer: &mut [u8], offset: u64) -> Result<usize>;
 
     /// Makes several reads, each as [`File::read_at`], in any order and at the same time where the system
-    /// can.
-    fn read_batch(&self, reads: &mut [BatchRead<'_>]) -> Vec<Result<usize>> {
-        reads.iter_mut().map(|read| self.read_at(read.buffer, read.offset)).collect()
+    /// can. `completed` is called once for each read, as soon as it has ended and while others are under
+    /// way, with its position in `reads` and the bytes read. It may read from files; batches that it reads
+    /// are read one by one.
+    fn read_batch(
+        &self,
+        reads: &mut [BatchRead<'_>],
+        completed: &mut dyn FnMut(usize, Result<&[u8]>),
+    ) {
+        for (position, read) in reads.iter_mut().enumerate() {
+            let bytes = self.read_at(read.buffer, read.offset);
+            completed(position, bytes.map(|bytes| &read.buffer[..bytes]));
+        }
+    }
+
+    /// Begins a read that the queue passes on when it has completed; at once if the disk cannot do better.
+    /// The file must stay open until the queue's next call of [`ReadQueue::submit`] or [`ReadQueue::wait`].
+    fn begin_read(&self, queue: &mut ReadQueue, mut read: QueuedRead) {
+        let bytes = self.read_at(&mut read.buffer, read.offset);
+        let is_filled = bytes.is_ok_and(|bytes| bytes == read.buffer.len());
+        queue.push_completed(read, is_filled);
     }
 
     /// Writes all of `bytes`, growing the file if needed.

@@ -31,6 +31,6 @@ pub use counting::{CountingDisk, CountingFile, Counts};
 pub use error::{Error, Result};
 pub use file::{Access, BatchRead, Create, Disk, File, OpenOptions, WriteSync};
 pub use null::{NullDisk, NullFile};
-pub use real::{DurableWriter, RealDisk, RealFile, block_size};
+pub use real::{DurableWriter, QueuedRead, ReadQueue, RealDisk, RealFile, block_size};
 pub use simulated::{SimulatedDisk, SimulatedFile};
 pub use sync_method::{Promise, SyncMethod};

@@ -4,7 +4,7 @@
 use super::eviction::Eviction;
 use super::frame::Body;
 use super::leaf::Leaf;
-use super::page_load::{PageSource, PagesOnDisk};
+use super::page_load::{PageQueue, PageSource, PagesOnDisk};
 use super::page_map::{Entry, PageMap};
 use super::pages::Buffer;
 use super::translation::PageState;
@@ -39,6 +39,38 @@ impl PageSource for MemorySource {
         each: &mut dyn FnMut(PageId, Result<Box<[u8]>>),
     ) {
         self.read_run(pages, each);
+    }
+
+    fn queue(&self) -> Box<dyn PageQueue> {
+        Box::new(MemoryQueue { source: self.clone(), begun: Vec::new() })
+    }
+}
+
+/// Pages to be passed on as they are then.
+struct MemoryQueue {
+    source: MemorySource,
+    begun: Vec<PageId>,
+}
+
+impl PageQueue for MemoryQueue {
+    fn begin(&mut self, page: PageId, _entry: Entry) {
+        self.begun.push(page);
+    }
+
+    fn submit(&mut self) {}
+
+    fn has_room(&self) -> bool {
+        true
+    }
+
+    fn len(&self) -> usize {
+        self.begun.len()
+    }
+
+    fn wait(&mut self, _at_least: usize, each: &mut dyn FnMut(PageId, Result<Box<[u8]>>)) {
+        for page in self.begun.drain(..) {
+            each(page, self.source.read(page, Entry::default()));
+        }
     }
 }
 

@@ -29,7 +29,7 @@
 //! |---|---|
 //! | `pages`, `options` | the buffer: pages found, made, replaced and freed |
 //! | `frame`, `translation`, `page_table` | a page in memory; the table from numbers to frames; its chunks |
-//! | `page_map`, `page_load`, `eviction` | where images lie in the data file; pages that come and go |
+//! | `page_map`, `page_load`, `load_queue`, `eviction` | where images lie in the data file; pages that come and go |
 //! | `page`, `leaf/`, `inner`, `extent`, `version_word` | the formats of pages and rows in memory |
 //! | `page_packing` | the format of images on the disk |
 //! | `page_snapshot`, `image_pool` | the snapshot for a checkpoint, and the images that it still needs |
@@ -46,6 +46,7 @@ pub(crate) mod fuzzing;
 mod image_pool;
 mod inner;
 mod leaf;
+mod load_queue;
 mod memory_need;
 #[cfg(test)]
 mod memory_source;
@@ -71,6 +72,7 @@ mod version_word;
 pub(crate) use frame::{Content, Frame};
 pub(crate) use inner::{Branches, Inner};
 pub(crate) use leaf::{Leaf, NoRoom, POOR, SplitPlan, common_bytes};
+pub(crate) use load_queue::{BeginLoad, LoadQueue};
 pub(crate) use memory_need::MemoryNeed;
 #[cfg(test)]
 pub(crate) use memory_source::MemoryEvictor;
@@ -78,7 +80,7 @@ pub(crate) use memory_source::MemoryEvictor;
 pub(crate) use miss::reset_forced_misses;
 pub(crate) use miss::{Miss, MissesOff, Stop, without_misses};
 pub(crate) use options::BufferOptions;
-pub(crate) use page_load::{GAP_BYTES_MAX, PageSource, near};
+pub(crate) use page_load::{GAP_BYTES_MAX, PageQueue, PageSource, near};
 pub(crate) use pages::{Buffer, pin};
 pub(crate) use prefetch::prefetch;
 pub(crate) use retry::{RECLAIMS_MAX, retry_at_cap};

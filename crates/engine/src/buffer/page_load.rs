@@ -45,19 +45,41 @@ pub(crate) trait PageSource: Send + Sync {
         pages: &[(PageId, Entry)],
         each: &mut dyn FnMut(PageId, Result<Box<[u8]>>),
     );
+
+    /// For reads that one thread begins.
+    fn queue(&self) -> Box<dyn PageQueue>;
+}
+
+/// Reads of images that are under way, begun by one thread.
+pub(crate) trait PageQueue: Send {
+    /// Begins to read the image that an entry of the page map names. There is room.
+    fn begin(&mut self, page: PageId, entry: Entry);
+
+    /// Hands what has begun to the system.
+    fn submit(&mut self);
+
+    /// True if another read may begin.
+    fn has_room(&self) -> bool;
+
+    /// Reads that have begun and have not been passed on.
+    fn len(&self) -> usize;
+
+    /// Waits until `at_least` images have arrived, or all if there are fewer, and passes on all that have:
+    /// each verified, and as the page is in memory.
+    fn wait(&mut self, at_least: usize, each: &mut dyn FnMut(PageId, Result<Box<[u8]>>));
 }
 
 /// The pages on disk: where they are, and what loading needs.
 pub(super) struct PagesOnDisk {
     pub(super) map: Arc<PageMap>,
-    source: Box<dyn PageSource>,
+    pub(super) source: Box<dyn PageSource>,
     /// Ghosts of deletes up to this commit are removed from images.
-    ghosts_until: Csn,
+    pub(super) ghosts_until: Csn,
 }
 
 impl PagesOnDisk {
     /// True if no entry has changed since [`PageMap::changes`] returned this.
-    fn is_unchanged(&self, changes: Option<u64>) -> bool {
+    pub(super) fn is_unchanged(&self, changes: Option<u64>) -> bool {
         changes.is_some() && self.map.changes() == changes || planted(PlantedBug::TrustOldEntry)
     }
 
@@ -147,7 +169,7 @@ impl Buffer {
         let (mut pages, mut left, mut next) = (Vec::new(), bytes, from);
         while next < end && left > 0 {
             let entry = on_disk.map.get(next);
-            if self.state(next) == PlainState::OnDisk && self.translation.begin_load(next) {
+            if self.claim(next) {
                 left = left.saturating_sub(entry.bytes.into());
                 pages.push((next, entry));
             }
@@ -178,7 +200,7 @@ impl Buffer {
             if bytes > left {
                 break;
             }
-            if self.state(page) == PlainState::OnDisk && self.translation.begin_load(page) {
+            if self.claim(page) {
                 left -= bytes;
                 claimed.push((page, entry));
             }
@@ -283,8 +305,13 @@ impl Buffer {
         }
     }
 
+    /// Claims a page that is on disk; false if it is not.
+    pub(super) fn claim(&self, page: PageId) -> bool {
+        self.state(page) == PlainState::OnDisk && self.translation.begin_load(page)
+    }
+
     /// Ends a load with the page's image.
-    fn place(&self, page: PageId, image: Box<[u8]>, ghosts_until: Csn) {
+    pub(super) fn place(&self, page: PageId, image: Box<[u8]>, ghosts_until: Csn) {
         let image_bytes = image.len() as u64;
         let mut content = Content::from_image(image);
         assert!(content.page() == page, "{page} carries the number of {}", content.page());
@@ -328,12 +355,13 @@ impl Buffer {
     }
 
     /// The memory that a page takes once it is loaded, at most.
-    fn loaded_bytes(&self, entry: Entry) -> u64 {
+    pub(super) fn loaded_bytes(&self, entry: Entry) -> u64 {
         let more = u64::from(entry.bytes).saturating_sub(self.page_bytes() as u64);
         self.frame_bytes() + more
     }
 
-    fn end_failed(&self, page: PageId) -> LoadEnd {
+    /// Ends a load without an image.
+    pub(super) fn end_failed(&self, page: PageId) -> LoadEnd {
         let end = self.translation.cancel_load(page);
         if end == LoadEnd::Abandoned {
             self.take_promise(page);
@@ -389,7 +417,7 @@ impl Drop for EndOnDrop<'_> {
 pub(crate) const GAP_BYTES_MAX: u64 = 64 << 10;
 
 /// The part of the memory cap that a batch may load: small caches hold few pages.
-const BATCH_PART: u64 = 8;
+pub(super) const BATCH_PART: u64 = 8;
 
 /// The most bytes in one read.
 const READ_BYTES_MAX: u64 = 1 << 20;

@@ -2,7 +2,7 @@
 
 use crate::buffer::page;
 use crate::buffer::page_map::Entry;
-use crate::buffer::{GAP_BYTES_MAX, PageSource, near, page_packing};
+use crate::buffer::{GAP_BYTES_MAX, PageQueue, PageSource, near, page_packing};
 use crate::checkpoint::damage::damaged;
 use crate::checkpoint::data_file::DataFile;
 use crate::checkpoint::held_root::HeldRoot;
@@ -14,7 +14,7 @@ use crate::ids::{PageId, SlotId, TreeId};
 use crate::planted_bug::{PlantedBug, planted};
 use std::path::PathBuf;
 use std::sync::Arc;
-use syncline_vfs::{AlignedBuffer, BatchRead, Disk, File};
+use syncline_vfs::{AlignedBuffer, BatchRead, Disk, File, QueuedRead, ReadQueue};
 
 impl<D: Disk> DataFile<D> {
     /// Passes the image of every page to `sink`, in the order of their positions in the file.
@@ -166,10 +166,20 @@ impl<D: Disk> ImageReader<D> {
 
     /// Memory for the slots between two byte offsets in the file.
     fn room_between(&self, from: u64, to: u64) -> FileRange {
+        let (offset, bytes) = self.slots_between(from, to);
+        FileRange { bytes: AlignedBuffer::zeroed(bytes), offset }
+    }
+
+    /// Where the slots between two byte offsets in the file begin, and how many bytes they are.
+    fn slots_between(&self, from: u64, to: u64) -> (u64, usize) {
+        let offset = self.slot_start(from);
+        (offset, (to.next_multiple_of(slot_bytes(self.page_bytes)) - offset) as usize)
+    }
+
+    /// Where the slot of a byte in the file begins.
+    fn slot_start(&self, from: u64) -> u64 {
         let slot_bytes = slot_bytes(self.page_bytes);
-        let offset = from / slot_bytes * slot_bytes;
-        let bytes = to.next_multiple_of(slot_bytes) - offset;
-        FileRange { bytes: AlignedBuffer::zeroed(bytes as usize), offset }
+        from / slot_bytes * slot_bytes
     }
 
     /// Passes the images of these pages, which are in the order of the file, to `sink`.
@@ -193,9 +203,8 @@ impl<D: Disk> ImageReader<D> {
         Ok(())
     }
 
-    /// A page as in memory, out of a range that was read.
-    fn unpacked(&self, read: &FileRange, page: PageId, entry: Entry) -> Result<Box<[u8]>> {
-        let image = read.image(entry);
+    /// A page as in memory, out of its image.
+    fn unpacked(&self, image: &[u8], page: PageId, entry: Entry) -> Result<Box<[u8]>> {
         self.verify(image, page, entry)?;
         let unpacked = page_packing::unpack(image, self.page_bytes as usize);
         unpacked.map_err(|what| self.refuse(page, entry, what))
@@ -230,7 +239,7 @@ impl<D: Disk> ImageReader<D> {
 
 impl<D: Disk> PageSource for ImageReader<D> {
     fn read(&self, page: PageId, entry: Entry) -> Result<Box<[u8]>> {
-        self.unpacked(&self.read_between(entry.offset, entry.end())?, page, entry)
+        self.unpacked(self.read_between(entry.offset, entry.end())?.image(entry), page, entry)
     }
 
     fn read_run(&self, pages: &[(PageId, Entry)], each: &mut dyn FnMut(PageId, Result<Box<[u8]>>)) {
@@ -238,7 +247,7 @@ impl<D: Disk> PageSource for ImageReader<D> {
         match self.read_between(first.offset, last.end()) {
             Ok(read) => {
                 for &(page, entry) in pages {
-                    each(page, self.unpacked(&read, page, entry));
+                    each(page, self.unpacked(read.image(entry), page, entry));
                 }
             }
             // Read one by one, so that each page gets its own answer.
@@ -252,27 +261,105 @@ impl<D: Disk> PageSource for ImageReader<D> {
         each: &mut dyn FnMut(PageId, Result<Box<[u8]>>),
     ) {
         let gap_bytes_max = slot_bytes(self.page_bytes);
-        let (mut runs, mut rest) = (Vec::new(), pages);
+        let (mut runs, mut rooms, mut rest) = (Vec::new(), Vec::new(), pages);
         while !rest.is_empty() {
             let (run, later) = rest.split_at(near(rest, gap_bytes_max));
             rest = later;
-            let (first, last) = (run[0].1, run[run.len() - 1].1);
-            runs.push((run, self.room_between(first.offset, last.end())));
+            runs.push(run);
+            rooms.push(self.room_between(run[0].1.offset, run[run.len() - 1].1.end()));
         }
         let mut reads: Vec<BatchRead<'_>> =
-            runs.iter_mut().map(|(_, room)| BatchRead::new(&mut room.bytes, room.offset)).collect();
-        let results = self.io.read_batch(&mut reads);
-        for ((run, read), result) in runs.iter().zip(results) {
-            match result {
-                Ok(bytes) if bytes == read.bytes.len() => {
-                    for &(page, entry) in *run {
-                        each(page, self.unpacked(read, page, entry));
-                    }
+            rooms.iter_mut().map(|room| BatchRead::new(&mut room.bytes, room.offset)).collect();
+        self.io.read_batch(&mut reads, &mut |position, bytes| {
+            let run = runs[position];
+            let offset = self.slot_start(run[0].1.offset);
+            for &(page, entry) in run {
+                let from = (entry.offset - offset) as usize;
+                let image = bytes.as_ref().ok();
+                match image.and_then(|bytes| bytes.get(from..from + entry.bytes as usize)) {
+                    Some(image) => each(page, self.unpacked(image, page, entry)),
+                    // Read alone, so that each page gets its own answer.
+                    None => each(page, self.read(page, entry)),
                 }
-                // Read one by one, so that each page gets its own answer.
-                _ => run.iter().for_each(|&(page, entry)| each(page, self.read(page, entry))),
             }
-        }
+        });
+    }
+
+    fn queue(&self) -> Box<dyn PageQueue> {
+        Box::new(ImageQueue {
+            queue: ReadQueue::new(QUEUE_DEPTH),
+            reader: self.clone(),
+            under_way: Vec::new(),
+            spare: Vec::new(),
+        })
+    }
+}
+
+/// Images that a thread may read at the same time.
+const QUEUE_DEPTH: u32 = 256;
+
+/// Images that are being read.
+struct ImageQueue<D: Disk> {
+    queue: ReadQueue,
+    reader: ImageReader<D>,
+    /// The pages that are being read, by the tokens of their reads.
+    under_way: Vec<Option<(PageId, Entry)>>,
+    /// Buffers of reads that have ended.
+    spare: Vec<AlignedBuffer>,
+}
+
+/// Longer buffers are freed after their reads: those of pages are short.
+const SPARE_BYTES_MAX: usize = 64 << 10;
+
+/// Buffers that are kept; pages of a store need few different lengths.
+const SPARES_MAX: usize = 64;
+
+impl<D: Disk> PageQueue for ImageQueue<D> {
+    fn begin(&mut self, page: PageId, entry: Entry) {
+        let token = self.under_way.iter().position(Option::is_none).unwrap_or_else(|| {
+            self.under_way.push(None);
+            self.under_way.len() - 1
+        });
+        self.under_way[token] = Some((page, entry));
+        let (offset, bytes) = self.reader.slots_between(entry.offset, entry.end());
+        let spare = self.spare.iter().position(|buffer| buffer.len() == bytes);
+        let buffer = match spare {
+            Some(position) => self.spare.swap_remove(position),
+            None => AlignedBuffer::zeroed(bytes),
+        };
+        let read = QueuedRead { token: token as u64, buffer, offset };
+        self.reader.io.begin_read(&mut self.queue, read);
+    }
+
+    fn submit(&mut self) {
+        self.queue.submit();
+    }
+
+    fn has_room(&self) -> bool {
+        self.queue.has_room()
+    }
+
+    fn len(&self) -> usize {
+        self.queue.len()
+    }
+
+    fn wait(&mut self, at_least: usize, each: &mut dyn FnMut(PageId, Result<Box<[u8]>>)) {
+        let ImageQueue { queue, reader, under_way, spare } = self;
+        queue.wait(at_least, &mut |read, is_filled| {
+            let QueuedRead { token, buffer: bytes, offset } = read;
+            let begun = under_way[token as usize].take();
+            let (page, entry) = begun.expect("a token names a read that has begun");
+            let read = FileRange { bytes, offset };
+            let image = if is_filled {
+                reader.unpacked(read.image(entry), page, entry)
+            } else {
+                reader.read(page, entry)
+            };
+            if spare.len() < SPARES_MAX && read.bytes.len() <= SPARE_BYTES_MAX {
+                spare.push(read.bytes);
+            }
+            each(page, image);
+        });
     }
 }
 

@@ -21,12 +21,13 @@
 //! | `transaction.rs` | sessions and transactions over tables |
 //! | `read.rs`, `row.rs` | reads by primary key, index or range; a row as they return it |
 //! | `write.rs`, `change.rs` | writes of rows with their index entries; changes of columns |
-//! | `prefetch.rs` | batched prefetch of reads by primary key |
+//! | `prefetch.rs`, `loading_rows.rs` | batched prefetch of reads by primary key; rows being read from the disk |
 //! | `session_memory.rs` | the reusable buffers of a session |
 //! | `tests/` | tests |
 
 mod change;
 mod handle;
+pub(crate) mod loading_rows;
 mod prefetch;
 mod read;
 mod row;
@@ -38,6 +39,7 @@ mod write;
 
 pub use change::Change;
 pub use handle::{Path, Table};
+pub use loading_rows::RowLoad;
 pub use prefetch::{PrefetchKey, Prefetcher};
 pub use row::Row;
 pub use transaction::{Mark, Transaction, TypedSession};

@@ -1,5 +1,9 @@
 //! Batched prefetch for several reads and commits, of one transaction or of many clients that take turns on a
 //! thread. It affects only how long they wait for memory or for the disk.
+//!
+//! Two forms differ in what happens to rows that are not in memory. [`Prefetcher::prefetch`] reads them all
+//! and waits. [`Prefetcher::begin`] begins to read them, so that the thread can do other things;
+//! [`Prefetcher::wait`] waits for some of them at a time.
 
 use crate::access::btree::Tree;
 use crate::access::btree::prefetch::{PrefetchTarget, load_leaves, prefetch_leaves};
@@ -7,9 +11,11 @@ use crate::buffer::{Buffer, without_misses};
 use crate::error::Result;
 use crate::ids::PageId;
 use crate::table::handle::Table;
+use crate::table::loading_rows::{LoadingRows, RowLoad};
 use crate::table::transaction::TypedSession;
 use crate::txn::{Core, check_not_in_row_view};
 use std::fmt;
+use std::ops::Range;
 use std::sync::Arc;
 use syncline_instrument::{Module, tag};
 use syncline_vfs::Disk;
@@ -66,8 +72,11 @@ pub struct Prefetcher<D: Disk> {
     core: Arc<Core<D>>,
     keys: Vec<u8>,
     targets: Vec<PrefetchTarget>,
-    /// The targets of the last [`Prefetcher::prefetch`].
+    /// The targets of the last [`Prefetcher::prefetch`] or [`Prefetcher::begin`].
     results: Vec<PrefetchTarget>,
+    /// The loads that the last [`Prefetcher::begin`] has begun, by position; fewer at the end of the list.
+    begun: Vec<Option<RowLoad>>,
+    loading: LoadingRows,
 }
 
 impl<D: Disk> Prefetcher<D> {
@@ -77,6 +86,8 @@ impl<D: Disk> Prefetcher<D> {
             keys: Vec::new(),
             targets: Vec::new(),
             results: Vec::new(),
+            begun: Vec::new(),
+            loading: LoadingRows::default(),
         }
     }
 
@@ -115,17 +126,17 @@ impl<D: Disk> Prefetcher<D> {
     }
 
     /// Adds the rows that the session's open transaction writes and for which its commit would wait for the
-    /// disk. Returns how many; zero for a session of another database.
+    /// disk. Returns their positions; none for a session of another database.
     #[inline]
-    pub fn add_writes(&mut self, session: &TypedSession<D>) -> usize {
+    pub fn add_writes(&mut self, session: &TypedSession<D>) -> Range<usize> {
         if !self.core.buffer.may_miss() {
-            return 0;
+            return 0..0;
         }
         self.add_missing_writes(session)
     }
 
     #[cold]
-    fn add_missing_writes(&mut self, session: &TypedSession<D>) -> usize {
+    fn add_missing_writes(&mut self, session: &TypedSession<D>) -> Range<usize> {
         let before = self.targets.len();
         if Arc::ptr_eq(session.core(), &self.core) {
             session.each_write(&mut |tree, key| {
@@ -136,7 +147,7 @@ impl<D: Disk> Prefetcher<D> {
                 }
             });
         }
-        self.targets.len() - before
+        before..self.targets.len()
     }
 
     /// Prefetches everything that was added since the last call. Rows that are not in memory are read from
@@ -150,13 +161,65 @@ impl<D: Disk> Prefetcher<D> {
         } else {
             prefetch_leaves(&self.core.buffer, &self.keys, &mut self.targets);
         }
+        self.begun.clear();
+        self.finish_pass();
+    }
+
+    /// Prefetches what is in memory of everything that was added since the last call, and begins to read the
+    /// rest from the disk. It does not wait: [`Prefetcher::load`] returns the load of a row, and
+    /// [`Prefetcher::wait`] waits. Reads that cannot begin now are left to the calls that need the rows, and
+    /// failed reads are reported by them.
+    pub fn begin(&mut self) {
+        let _entered = tag::enter(Module::Access);
+        let buffer = &self.core.buffer;
+        prefetch_leaves(buffer, &self.keys, &mut self.targets);
+        self.begun.clear();
+        if buffer.may_miss() && check_not_in_row_view().is_ok() {
+            let (loading, keys) = (&mut self.loading, &self.keys);
+            let begin = |target| loading.begin(buffer, target, keys);
+            self.begun.extend(self.targets.iter().map(begin));
+            loading.submit();
+        }
+        self.finish_pass();
+    }
+
+    /// The load that the last [`Prefetcher::begin`] has begun for the row at that position; none if the row
+    /// was in memory or its read could not begin.
+    #[inline]
+    pub fn load(&self, position: usize) -> Option<RowLoad> {
+        self.begun.get(position).copied().flatten()
+    }
+
+    /// True if nothing more is read for that row. Another thread's work may still have removed it from memory
+    /// again; then the call that needs it reads it.
+    #[inline]
+    pub fn is_loaded(&self, load: RowLoad) -> bool {
+        self.loading.is_loaded(load)
+    }
+
+    /// True if loads are under way.
+    #[inline]
+    pub fn is_loading(&self) -> bool {
+        self.loading.count > 0
+    }
+
+    /// Waits until a load under way has come further, so that others can begin while the rest is being read.
+    /// In a closure that reads a row in place it does nothing.
+    pub fn wait(&mut self) {
+        if self.is_loading() && check_not_in_row_view().is_ok() {
+            let _entered = tag::enter(Module::Access);
+            self.loading.wait(&self.core.buffer);
+        }
+    }
+
+    fn finish_pass(&mut self) {
         std::mem::swap(&mut self.targets, &mut self.results);
         self.targets.clear();
         self.keys.clear();
     }
 
-    /// Stores the result of the last [`Prefetcher::prefetch`] for the row at that position in its key; no
-    /// result if there is no such row.
+    /// Stores the result of the last [`Prefetcher::prefetch`] or [`Prefetcher::begin`] for the row at that
+    /// position in its key; no result if there is no such row.
     #[inline]
     pub fn set_hint(&self, position: usize, prefetch_key: &mut PrefetchKey) {
         prefetch_key.leaf = self.results.get(position).and_then(PrefetchTarget::leaf);

@@ -198,6 +198,9 @@ fn copy<D: Disk>(
         ghosts_after: (!txn.is_validated()).then_some(ghosts_after),
     };
     let buffer = &core.buffer;
+    // If the next leaves hold as many rows as the last one.
+    let has_limit = scan.limit < usize::MAX && batch.leaf_rows > 0;
+    let needed = has_limit.then(|| progress.left.div_ceil(batch.leaf_rows));
     let goal = match near {
         _ if upwards => Goal::Of(lower_key(near)),
         Bound::Included(key) => Goal::Of(key),
@@ -215,7 +218,7 @@ fn copy<D: Disk>(
         Ok(taken) => return Ok(Some(taken)),
         Err(_missing) => {
             let end = if upwards { scan.upper } else { scan.lower };
-            ahead.load((tree, buffer), goal, upwards, bound_key(end));
+            ahead.load((tree, buffer), goal, upwards, bound_key(end), needed);
         }
     }
     resident(buffer, tree, read)

@@ -22,6 +22,7 @@ impl ScanMemory {
     /// Forgets rows and values. Returns the memory that they keep, in bytes; keys are short.
     #[inline]
     pub(super) fn clear(&mut self) -> usize {
+        self.batch.leaf_rows = 0;
         clear(&mut self.long) + clear(&mut self.batch.rows) + clear(&mut self.batch.bytes)
     }
 }
@@ -62,6 +63,8 @@ pub(super) struct Batch {
     pub(super) counter: u64,
     /// The slots of the range.
     pub(super) slots: Range<u32>,
+    /// All rows of the leaf; 0 before the first one of a scan.
+    pub(super) leaf_rows: usize,
     /// The newest word among them, ghosts included.
     pub(super) newest: Csn,
     /// The start of the rest of the range, if there is one.
@@ -97,6 +100,7 @@ impl Batch {
         self.bytes.clear();
         self.page = page;
         self.counter = leaf.counter();
+        self.leaf_rows = leaf.count();
         self.newest = Csn::ZERO;
         self.has_next = false;
         if upwards {

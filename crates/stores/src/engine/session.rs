@@ -13,7 +13,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use syncline_contract::{AccessPattern, OperationId, Replies, Rows, Session, Stop, TableId, Value};
 use syncline_engine::log::Ticket;
-use syncline_engine::{Begin, Change, Error, PrefetchKey, TypedSession};
+use syncline_engine::{Begin, Change, Error, PrefetchKey, RowLoad, TypedSession};
 use syncline_instrument::{Module, tag};
 use syncline_vfs::Disk;
 
@@ -45,6 +45,8 @@ pub(super) struct Notes {
     writes: Vec<OperationId>,
     /// Reads by key that are deferred.
     deferred_reads: Vec<DeferredRead>,
+    /// Rows that are being read from the disk for the transaction.
+    loads: Vec<RowLoad>,
 }
 
 /// A read by primary key that is deferred.
@@ -208,6 +210,25 @@ impl<D: Disk> EngineSession<D> {
         kept.iter().any(|deferred| deferred.place.is_some())
     }
 
+    /// In the pass after the one that began them: takes the results of the deferred reads, and yields until
+    /// their rows are in memory.
+    async fn deferred_loaded(&mut self) {
+        let Some(worker) = &self.worker else {
+            return;
+        };
+        let Notes { deferred_reads, loads, .. } = &mut *self.notes;
+        let deferred_reads = &mut deferred_reads[..self.waiting];
+        for deferred in &mut *deferred_reads {
+            if let Some(place) = deferred.place {
+                worker.set_hint(place, &mut deferred.prefetch_key);
+            }
+        }
+        worker.loads(deferred_reads.iter().filter_map(|deferred| deferred.place), loads);
+        if !loads.is_empty() {
+            worker.loaded(loads).await;
+        }
+    }
+
     /// Executes the deferred reads.
     #[inline]
     fn answer_deferred(&mut self) -> Result<(), Stop> {
@@ -229,22 +250,15 @@ impl<D: Disk> EngineSession<D> {
         Ok(())
     }
 
-    /// Prefetches the first `waiting` deferred reads: takes the result of the worker's pass, or
-    /// prefetches now if there are enough of them.
+    /// Prefetches the first `waiting` deferred reads, unless they are among those of the worker's pass, if
+    /// there are enough of them.
     #[inline]
     fn prefetch_deferred(&mut self, waiting: usize) -> syncline_engine::Result<()> {
         let Some(worker) = &self.worker else {
             return Ok(());
         };
         let kept = &mut self.notes.deferred_reads[..waiting];
-        let mut alone = 0;
-        for deferred in &mut *kept {
-            match deferred.place {
-                Some(place) => worker.set_hint(place, &mut deferred.prefetch_key),
-                None => alone += 1,
-            }
-        }
-        if alone < PREFETCH_MIN || alone < waiting {
+        if waiting < PREFETCH_MIN || kept.iter().any(|deferred| deferred.place.is_some()) {
             return Ok(());
         }
         let mut prefetcher = worker.transaction_prefetcher();
@@ -292,6 +306,7 @@ impl<D: Disk> Session for EngineSession<D> {
         self.client.context.replies.clear();
         self.waiting = 0;
         self.notes.writes.clear();
+        self.notes.loads.clear();
         self.pattern = pattern;
     }
 
@@ -337,6 +352,7 @@ impl<D: Disk> Session for EngineSession<D> {
         if self.waiting > 0 && self.client.context.replies.is_empty() {
             if self.waits_for_pass() {
                 next_pass().await;
+                self.deferred_loaded().await;
             }
             self.answer_deferred()?;
         }
@@ -354,9 +370,13 @@ impl<D: Disk> Session for EngineSession<D> {
         if let Some(worker) = &self.worker
             && !self.notes.writes.is_empty()
             && worker.has_enough_clients()
-            && worker.add_writes(&self.client.session)
         {
-            next_pass().await;
+            let places = worker.add_writes(&self.client.session);
+            if !places.is_empty() {
+                next_pass().await;
+                worker.loads(places, &mut self.notes.loads);
+                worker.loaded(&mut self.notes.loads).await;
+            }
         }
         let ticket = self.publish()?;
         self.complete(ticket).await

@@ -1,8 +1,9 @@
 //! The state of a worker: holds the log batch while its executor makes a pass, and prefetches the reads
 //! that its clients have deferred when the pass ends, so that their cache misses overlap. Deferred
 //! reads of one transaction are prefetched without waiting for the pass if there are enough of them.
-//! Rows that are not in memory, to be read or written by the next commits, are read from the disk at that
-//! moment too, those of all clients together.
+//! Rows that are not in memory, to be read or written by the next commits, are read from the disk from that
+//! moment on, those of all clients at the same time. A client waits for its own rows only; the worker waits
+//! for one of the reads at the end of each pass, so that others begin while the rest is under way.
 //!
 //! If the store numbers rows, a worker takes numbers in blocks: with one shared counter, every insert
 //! would wait for the counter's cache line, and all workers would insert into the same leaf, the last
@@ -18,7 +19,7 @@ use std::ops::Range;
 use std::rc::Rc;
 use std::task::Poll;
 use syncline_engine::log;
-use syncline_engine::{Database, PrefetchKey, Prefetcher, Result, Table, TypedSession};
+use syncline_engine::{Database, PrefetchKey, Prefetcher, Result, RowLoad, Table, TypedSession};
 use syncline_vfs::Disk;
 
 /// How many clients a worker must have for their reads to wait for each other: with fewer, the prefetch
@@ -82,8 +83,12 @@ impl<D: Disk> syncline_contract::Worker for EngineWorker<D> {
     fn pass_ended(&self) {
         if let Some(part) = self.part.get() {
             part.log.end_pass();
+            let mut prefetcher = part.prefetcher.borrow_mut();
             if part.has_keys.replace(false) {
-                part.prefetcher.borrow_mut().prefetch();
+                prefetcher.begin();
+            }
+            if prefetcher.is_loading() {
+                prefetcher.wait();
             }
         }
     }
@@ -140,14 +145,35 @@ impl<D: Disk> Part<D> {
         Ok(place)
     }
 
-    /// Adds the rows of the session's writes that are not in memory; true if there are any.
+    /// Adds the rows that the session writes and that are not in memory; returns their positions.
     #[inline]
-    pub(super) fn add_writes(&self, session: &TypedSession<D>) -> bool {
-        let is_added = self.prefetcher.borrow_mut().add_writes(session) > 0;
-        if is_added {
+    pub(super) fn add_writes(&self, session: &TypedSession<D>) -> Range<usize> {
+        let added = self.prefetcher.borrow_mut().add_writes(session);
+        if !added.is_empty() {
             self.has_keys.set(true);
         }
-        is_added
+        added
+    }
+
+    /// Adds the loads to `loads` that have begun for these positions when the last pass ended.
+    #[inline]
+    pub(super) fn loads(&self, places: impl Iterator<Item = usize>, loads: &mut Vec<RowLoad>) {
+        let prefetcher = self.prefetcher.borrow();
+        loads.extend(places.filter_map(|place| prefetcher.load(place)));
+    }
+
+    /// Yields until these rows have been read.
+    pub(super) async fn loaded(&self, loads: &mut Vec<RowLoad>) {
+        while self.is_loading(loads) {
+            next_pass().await;
+        }
+    }
+
+    /// True if some of these rows are still being read; removes the others.
+    fn is_loading(&self, loads: &mut Vec<RowLoad>) -> bool {
+        let prefetcher = self.prefetcher.borrow();
+        loads.retain(|load| !prefetcher.is_loaded(*load));
+        !loads.is_empty()
     }
 
     /// The prefetcher for reads that one client makes at once.

@@ -1,30 +1,25 @@
-//! Many reads at once, through an io_uring of the calling thread.
+//! Many reads at once into borrowed buffers, through an io_uring of the calling thread.
 //!
 //! Each thread that reads in batches sets up a ring of its own when it needs one for the first time. Where
 //! the kernel refuses a ring, the thread does not ask again, and its batches are read one by one.
 //!
-//! Invariants of [`BatchReader`]:
-//! 1. No call returns while the kernel may still write into a caller's buffer: every operation that was
-//!    submitted has completed.
-//! 2. If submitting fails, the ring is dropped once what was submitted has completed. Operations that were
-//!    still queued are never submitted.
-//! 3. A read that did not fill its buffer has no result here: the caller reads again, which finds the end of
-//!    the file or the error, in its own words.
+//! Invariants:
+//! 1. No call returns, and none unwinds, while the kernel may still write into a caller's buffer: the ring
+//!    is empty or dropped by then, and dropping it waits.
+//! 2. A read that did not fill its buffer is not filled for the caller either: the caller reads again, which
+//!    finds the end of the file or the error, in its own words.
+//! 3. The caller's code runs while other reads are under way. It may come back here: the ring is not in its
+//!    place meanwhile, so these reads are made one by one.
 
 #![allow(unsafe_code, reason = "io_uring submissions point to memory that the kernel writes later")]
 
-use super::uring::is_passing;
+use super::read_ring::ReadRing;
 use crate::BatchRead;
-use io_uring::{IoUring, opcode, types};
 use std::cell::RefCell;
-use std::os::fd::{AsRawFd, BorrowedFd};
-use std::time::Duration;
+use std::os::fd::BorrowedFd;
 
 /// Reads in flight at most.
 const DEPTH: u32 = 64;
-
-/// The pause between two looks for completions when the kernel does not let the thread wait for them.
-const PAUSE: Duration = Duration::from_micros(50);
 
 thread_local! {
     static READER: RefCell<State> = const { RefCell::new(State::Unused) };
@@ -33,75 +28,75 @@ thread_local! {
 /// The ring of a thread.
 enum State {
     Unused,
-    Ready(Box<BatchReader>),
-    Refused,
+    Ready(Box<ReadRing>),
+    /// In use by a call, refused by the kernel, or broken.
+    Absent,
 }
 
-/// Reads into the buffers of the batch and returns the number of reads that filled theirs; these are marked.
-/// Returns none if this thread has no ring.
-pub(super) fn read(file: BorrowedFd<'_>, reads: &mut [BatchRead<'_>]) -> Option<usize> {
-    READER.with_borrow_mut(|state| {
-        if let State::Unused = state {
-            *state = match IoUring::new(DEPTH) {
-                Ok(ring) => State::Ready(Box::new(BatchReader { ring })),
-                Err(_refused) => State::Refused,
-            };
+impl State {
+    fn ring(self) -> Option<Box<ReadRing>> {
+        match self {
+            State::Unused => ReadRing::new(DEPTH).map(Box::new),
+            State::Ready(ring) => Some(ring),
+            State::Absent => None,
         }
-        let State::Ready(reader) = state else {
-            return None;
-        };
-        let (filled, is_broken) = reader.read(file, reads);
-        if is_broken {
-            *state = State::Refused;
-        }
-        Some(filled)
-    })
+    }
 }
 
-struct BatchReader {
-    ring: IoUring,
+/// Reads into the buffers of the batch. `completed` is called once for each read, with its position and
+/// whether the buffer is filled; if not, nothing is known about the read.
+pub(super) fn read(
+    file: BorrowedFd<'_>,
+    reads: &mut [BatchRead<'_>],
+    completed: &mut dyn FnMut(usize, &mut BatchRead<'_>, bool),
+) {
+    let ring = if reads.len() > 1 { READER.replace(State::Absent).ring() } else { None };
+    let begun = match ring {
+        Some(mut ring) => {
+            let begun = read_through(&mut ring, file, reads, completed);
+            if !ring.is_broken() {
+                READER.set(State::Ready(ring));
+            }
+            begun
+        }
+        None => 0,
+    };
+    for (position, read) in reads.iter_mut().enumerate().skip(begun) {
+        completed(position, read, false);
+    }
 }
 
-impl BatchReader {
-    /// Returns how many reads filled their buffers, and whether the ring must not be used again.
-    fn read(&mut self, file: BorrowedFd<'_>, reads: &mut [BatchRead<'_>]) -> (usize, bool) {
-        let (mut next, mut in_flight, mut filled) = (0, 0, 0);
-        let mut is_broken = false;
-        while next < reads.len() && !is_broken || in_flight > 0 {
-            while next < reads.len() && in_flight < DEPTH && !is_broken {
-                let read = &mut reads[next];
-                let length = u32::try_from(read.buffer.len()).unwrap_or(u32::MAX);
-                let fd = types::Fd(file.as_raw_fd());
-                let entry = opcode::Read::new(fd, read.buffer.as_mut_ptr(), length)
-                    .offset(read.offset)
-                    .build()
-                    .user_data(next as u64);
-                // SAFETY: the buffer is borrowed by the caller for longer than this call, and by invariant 1
-                // the kernel no longer uses it when the call returns.
-                let pushed = unsafe { self.ring.submission().push(&entry) };
-                assert!(pushed.is_ok(), "the ring has an entry for each read in flight");
-                next += 1;
-                in_flight += 1;
-            }
-            if is_broken {
-                std::thread::sleep(PAUSE);
-            } else if let Err(error) = self.ring.submit_and_wait(1)
-                && !is_passing(&error)
-            {
-                is_broken = true;
-                // The kernel has taken entries from the front of the queue; the rest it will never see.
-                in_flight -= self.ring.submission().len() as u32;
-            }
-            for completion in self.ring.completion() {
-                in_flight -= 1;
-                let read = &mut reads[completion.user_data() as usize];
-                if usize::try_from(completion.result()) == Ok(read.buffer.len()) {
-                    read.is_filled = true;
-                    filled += 1;
-                }
-            }
+/// Returns how many reads have been made, from the first on; fewer than all if the ring broke.
+fn read_through(
+    ring: &mut ReadRing,
+    file: BorrowedFd<'_>,
+    reads: &mut [BatchRead<'_>],
+    completed: &mut dyn FnMut(usize, &mut BatchRead<'_>, bool),
+) -> usize {
+    let mut next = 0;
+    let mut ended = Vec::with_capacity(reads.len().min(DEPTH as usize));
+    loop {
+        while next < reads.len() && ring.has_room() {
+            let BatchRead { buffer, offset } = &mut reads[next];
+            let memory = (buffer.as_mut_ptr(), buffer.len());
+            // SAFETY: the caller lends the buffer and the file for longer than this call, which leaves the
+            // ring empty, and which drops it if it unwinds.
+            unsafe { ring.push(file, memory, *offset, next as u64) };
+            next += 1;
         }
-        (filled, is_broken)
+        if ended.is_empty() && ring.outstanding() == 0 {
+            return next;
+        }
+        // Without completed reads to pass on there is nothing to do but to wait.
+        next -= ring.submit(ended.is_empty()) as usize;
+        for (position, is_filled) in ended.drain(..) {
+            completed(position, &mut reads[position], is_filled);
+        }
+        ring.take_completed(|token, result| {
+            let position = token as usize;
+            let is_filled = usize::try_from(result) == Ok(reads[position].buffer.len());
+            ended.push((position, is_filled));
+        });
     }
 }
 
@@ -109,47 +104,91 @@ impl BatchReader {
 mod tests {
     use super::read;
     use crate::BatchRead;
+    use std::fs::File;
     use std::os::fd::AsFd;
+    use std::panic::{AssertUnwindSafe, catch_unwind};
+
+    /// Reads of each buffer's length, `step` bytes apart.
+    fn reads_of<const N: usize>(buffers: &mut [[u8; N]], step: u64) -> Vec<BatchRead<'_>> {
+        let reads = buffers.iter_mut().zip(0..);
+        reads.map(|(buffer, index)| BatchRead::new(buffer, index * step)).collect()
+    }
+
+    /// Which of the reads filled their buffers; none if this thread has no ring. Each is reported once.
+    fn filled(file: &File, reads: &mut [BatchRead<'_>]) -> Vec<bool> {
+        let mut filled = vec![None; reads.len()];
+        read(file.as_fd(), reads, &mut |position, _, is_filled| {
+            assert_eq!(filled[position].replace(is_filled), None, "read {position}");
+        });
+        filled.into_iter().map(|filled| filled.expect("each read is reported")).collect()
+    }
+
+    fn file_of(bytes: &[u8]) -> File {
+        let mut file = tempfile::tempfile().unwrap();
+        std::io::Write::write_all(&mut file, bytes).unwrap();
+        file
+    }
+
+    /// False if io_uring is blocked here: then there is nothing to test.
+    fn has_ring() -> bool {
+        filled(&file_of(&[7; 8]), &mut reads_of(&mut [[0; 4]; 2], 4)) == [true, true]
+    }
 
     #[test]
     fn more_reads_than_the_ring_holds_fill_their_own_buffers() {
-        let mut file = tempfile::tempfile().unwrap();
         let bytes: Vec<u8> = (0..200_000_u32).flat_map(u32::to_le_bytes).collect();
-        std::io::Write::write_all(&mut file, &bytes).unwrap();
+        let file = file_of(&bytes);
         let mut buffers = vec![[0; 40]; 300];
-        let mut reads: Vec<BatchRead<'_>> = buffers
-            .iter_mut()
-            .enumerate()
-            .map(|(index, buffer)| BatchRead::new(buffer, (index * 1_337) as u64))
-            .collect();
-        let Some(filled) = read(file.as_fd(), &mut reads) else {
-            // io_uring is blocked here: nothing to test.
-            return;
-        };
-        assert_eq!(filled, 300);
-        assert!(reads.iter().all(|read| read.is_filled));
-        for (index, buffer) in buffers.iter().enumerate() {
-            assert_eq!(buffer[..], bytes[index * 1_337..][..40], "read {index}");
+        let all = filled(&file, &mut reads_of(&mut buffers, 1_337));
+        if has_ring() {
+            assert_eq!(all, [true; 300]);
+            for (index, buffer) in buffers.iter().enumerate() {
+                assert_eq!(buffer[..], bytes[index * 1_337..][..40], "read {index}");
+            }
         }
     }
 
     #[test]
     fn reads_at_the_end_and_refused_ones_are_left_to_the_caller() {
-        let mut file = tempfile::tempfile().unwrap();
-        std::io::Write::write_all(&mut file, &[7; 100]).unwrap();
-        let mut buffers = [[0; 60]; 3];
-        let mut reads: Vec<BatchRead<'_>> = buffers
-            .iter_mut()
-            .enumerate()
-            .map(|(index, buffer)| BatchRead::new(buffer, 50 * index as u64))
-            .collect();
-        let Some(filled) = read(file.as_fd(), &mut reads) else { return };
-        assert_eq!(filled, 1);
-        assert_eq!([true, false, false], [0, 1, 2].map(|index| reads[index].is_filled));
+        let at_end = filled(&file_of(&[7; 100]), &mut reads_of(&mut [[0; 60]; 3], 50));
+        if has_ring() {
+            assert_eq!(at_end, [true, false, false]);
+        }
         let folder = tempfile::tempdir().unwrap();
-        let write_only = std::fs::File::create(folder.path().join("file")).unwrap();
-        let mut buffer = [0; 8];
-        let mut reads = [BatchRead::new(&mut buffer, 0)];
-        assert_eq!(read(write_only.as_fd(), &mut reads), Some(0));
+        let write_only = File::create(folder.path().join("file")).unwrap();
+        assert_eq!(filled(&write_only, &mut reads_of(&mut [[0; 8]; 2], 0)), [false, false]);
+    }
+
+    #[test]
+    fn a_batch_within_a_batch_is_left_to_the_caller_and_the_ring_stays_usable() {
+        let file = file_of(&[7; 800]);
+        let mut inner = Vec::new();
+        let mut buffers = [[0; 8]; 100];
+        read(file.as_fd(), &mut reads_of(&mut buffers, 8), &mut |_, _, _| {
+            inner.push(filled(&file, &mut reads_of(&mut [[0; 4]; 2], 4)));
+        });
+        assert_eq!(inner, vec![[false, false]; 100]);
+        if has_ring() {
+            assert_eq!(buffers, [[7; 8]; 100]);
+        }
+    }
+
+    #[test]
+    fn a_panic_of_the_caller_waits_for_the_reads_under_way() {
+        let file = file_of(&vec![7; 8 << 20]);
+        let had_ring = has_ring();
+        let mut buffers = vec![[0; 8 << 10]; 1_024];
+        let mut reads = reads_of(&mut buffers, 8 << 10);
+        let panics = catch_unwind(AssertUnwindSafe(|| {
+            read(file.as_fd(), &mut reads, &mut |_, _, _| panic!("planted"));
+        }));
+        assert!(panics.is_err());
+        // Whatever the kernel writes now would show.
+        for buffer in &mut buffers {
+            buffer.fill(0);
+        }
+        std::thread::yield_now();
+        assert!(buffers.iter().flatten().all(|&byte| byte == 0));
+        assert!(!has_ring() || !had_ring, "the ring of a call that panicked is not used again");
     }
 }

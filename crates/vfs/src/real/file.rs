@@ -5,7 +5,9 @@
 
 use super::batch_reader;
 use crate::aligned::AlignedBuffer;
-use crate::{Access, BatchRead, Create, Error, File, OpenOptions, Result, WriteSync};
+use crate::{
+    Access, BatchRead, Create, Error, File, OpenOptions, QueuedRead, ReadQueue, Result, WriteSync,
+};
 use rustix::fs::FallocateFlags;
 use rustix::io::{Errno, ReadWriteFlags, retry_on_intr};
 use std::fs::{self, TryLockError};
@@ -154,17 +156,27 @@ impl File for RealFile {
         Ok(done)
     }
 
-    fn read_batch(&self, reads: &mut [BatchRead<'_>]) -> Vec<Result<usize>> {
-        if reads.len() > 1 {
-            batch_reader::read(self.file.as_fd(), reads);
+    fn read_batch(
+        &self,
+        reads: &mut [BatchRead<'_>],
+        completed: &mut dyn FnMut(usize, Result<&[u8]>),
+    ) {
+        batch_reader::read(self.file.as_fd(), reads, &mut |position, read, is_filled| {
+            let bytes = if is_filled {
+                Ok(read.buffer.len())
+            } else {
+                self.read_at(read.buffer, read.offset)
+            };
+            completed(position, bytes.map(|bytes| &read.buffer[..bytes]));
+        });
+    }
+
+    fn begin_read(&self, queue: &mut ReadQueue, read: QueuedRead) {
+        if let Some(mut read) = queue.push(self.file.as_fd(), read) {
+            let bytes = self.read_at(&mut read.buffer, read.offset);
+            let is_filled = bytes.is_ok_and(|bytes| bytes == read.buffer.len());
+            queue.push_completed(read, is_filled);
         }
-        let result = |read: &mut BatchRead<'_>| {
-            if std::mem::take(&mut read.is_filled) {
-                return Ok(read.buffer.len());
-            }
-            self.read_at(read.buffer, read.offset)
-        };
-        reads.iter_mut().map(result).collect()
     }
 
     fn write_at(&self, bytes: &[u8], offset: u64) -> Result<()> {

@@ -47,12 +47,15 @@ impl File for SimulatedFile {
     }
 
     /// In another order than that of the batch, as a device may.
-    fn read_batch(&self, reads: &mut [BatchRead<'_>]) -> Vec<Result<usize>> {
-        let backwards = reads.iter_mut().rev();
-        let mut results: Vec<_> =
-            backwards.map(|read| self.read_at(read.buffer, read.offset)).collect();
-        results.reverse();
-        results
+    fn read_batch(
+        &self,
+        reads: &mut [BatchRead<'_>],
+        completed: &mut dyn FnMut(usize, Result<&[u8]>),
+    ) {
+        for (position, read) in reads.iter_mut().enumerate().rev() {
+            let bytes = self.read_at(read.buffer, read.offset);
+            completed(position, bytes.map(|bytes| &read.buffer[..bytes]));
+        }
     }
 
     fn write_at(&self, bytes: &[u8], offset: u64) -> Result<()> {

@@ -42,6 +42,21 @@ impl PrefetchTarget {
         PrefetchTarget { tree: tree.id, root: tree.root, key, leaf: None, end: PageId(0) }
     }
 
+    /// The same target with its key in another place.
+    pub(crate) fn moved(&self, key: Range<usize>) -> PrefetchTarget {
+        PrefetchTarget { key, ..*self }
+    }
+
+    /// Where its key lies.
+    pub(crate) fn key(&self) -> Range<usize> {
+        self.key.clone()
+    }
+
+    /// The page on disk at which the descent ended; none if it ended elsewhere.
+    pub(crate) fn missing(&self, buffer: &Buffer) -> Option<PageId> {
+        (self.leaf.is_none() && buffer.is_on_disk(self.end)).then_some(self.end)
+    }
+
     /// The leaf that likely covers the key; none if the descent did not get there.
     pub(crate) fn leaf(&self) -> Option<PageId> {
         self.leaf
@@ -91,8 +106,8 @@ pub(crate) fn load_leaves(buffer: &Buffer, keys: &[u8], targets: &mut [PrefetchT
         return;
     }
     for _ in 0..LEVELS_MAX {
-        let ends = targets.iter().filter(|target| target.leaf.is_none()).map(|target| target.end);
-        let mut missing: Vec<PageId> = ends.filter(|page| buffer.is_on_disk(*page)).collect();
+        let missing = targets.iter().filter_map(|target| target.missing(buffer));
+        let mut missing: Vec<PageId> = missing.collect();
         if missing.is_empty() {
             return;
         }

@@ -2,7 +2,8 @@
 //!
 //! A scan that misses a leaf asks for that leaf and for others behind it, in its direction, below the same
 //! parent: one the first time, and twice as many each time it misses again. So a short scan reads little that
-//! it does not need, and a long one keeps the device busy.
+//! it does not need, and a long one keeps the device busy. If the scan has a limit, and has seen a leaf, it
+//! asks for as many as it needs for the rest of its rows.
 
 use super::descend::Goal;
 use super::tree::Tree;
@@ -24,17 +25,18 @@ impl ReadAhead {
     }
 
     /// Loads leaves from the goal on, in ascending order up to the one that covers `end`, or in descending
-    /// order down to it. It is a hint: what cannot be loaded is left to the scan. The caller holds no latch,
-    /// no section and no [`pin`](crate::buffer::pin).
+    /// order down to it; `needed` of them, if that is known. It is a hint: what cannot be loaded is left to
+    /// the scan. The caller holds no latch, no section and no [`pin`](crate::buffer::pin).
     pub(crate) fn load(
         &mut self,
         (tree, buffer): (&Tree, &Buffer),
         goal: Goal<'_>,
         upwards: bool,
         end: Option<&[u8]>,
+        needed: Option<usize>,
     ) {
-        let leaves = self.leaves;
-        self.leaves = (2 * leaves).min(LEAVES_MAX);
+        let leaves = needed.map_or(self.leaves, |needed| needed.min(LEAVES_MAX));
+        self.leaves = (2 * self.leaves).min(LEAVES_MAX);
         if leaves > 1 {
             buffer.load_batch(tree.leaves_from(buffer, goal, (upwards, end), leaves).into_iter());
         }

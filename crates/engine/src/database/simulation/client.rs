@@ -6,10 +6,12 @@ use super::oracle::Oracle;
 use super::rows::Table;
 use super::transaction::{Bounds, RefusalSource, Transaction, Write, WriteRefusal, refusal};
 use crate::access::btree::Tree;
+use crate::access::btree::prefetch::{PrefetchTarget, prefetch_leaves};
 use crate::conflict::Conflict;
 use crate::error::Error;
 use crate::ids::TreeId;
 use crate::log::Ticket;
+use crate::table::loading_rows::LoadingRows;
 use crate::txn::{Begin, Direction, Scan, Session};
 use std::cell::Cell;
 use std::ops::ControlFlow;
@@ -22,6 +24,8 @@ pub(super) struct Client {
     pub(super) open: Option<Transaction>,
     /// The session's last commit.
     last: u64,
+    /// Rows that are being read from the disk while other steps run.
+    loading: LoadingRows,
     /// How often it got the error for an object that was made later.
     pub(super) made_later: Cell<u64>,
 }
@@ -39,7 +43,8 @@ pub(super) enum StatementOutcome<T> {
 impl Client {
     pub(super) fn new(engine: &SimulatedEngine) -> Result<Client, EpisodeEnd> {
         let session = Session::new(&engine.core).map_err(|error| broken(error.to_string()))?;
-        Ok(Client { session, open: None, last: 0, made_later: Cell::new(0) })
+        let loading = LoadingRows::default();
+        Ok(Client { session, open: None, last: 0, loading, made_later: Cell::new(0) })
     }
 
     /// Begins a transaction. None may be open.
@@ -90,6 +95,25 @@ impl Client {
         txn.used(oracle, tree.id).map_err(broken)?;
         txn.got(oracle, (tree.id, key), answer.as_deref()).map_err(broken)?;
         Ok(StatementOutcome::That(answer))
+    }
+
+    /// Begins to load the page of a row; true if it is on disk.
+    pub(super) fn begin_load(&mut self, tree: &Tree, key: &[u8]) -> bool {
+        let buffer = &self.session.core().buffer;
+        let mut target = [PrefetchTarget::new(tree, 0..key.len())];
+        prefetch_leaves(buffer, key, &mut target);
+        self.loading.begin(buffer, &target[0], key).is_some()
+    }
+
+    /// Waits for loads that have begun.
+    pub(super) fn wait_for_loads(&mut self) {
+        let Client { session, loading, .. } = self;
+        loading.wait(&session.core().buffer);
+    }
+
+    /// True if loads have begun and not ended.
+    pub(super) fn is_loading(&self) -> bool {
+        self.loading.count > 0
     }
 
     /// Reads a range.

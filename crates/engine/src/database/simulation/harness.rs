@@ -71,6 +71,8 @@ pub(super) struct Tally {
     pub(super) archived: u64,
     /// Restores that were compared with the oracle.
     pub(super) restores: u64,
+    /// Waits for loads that had begun some steps before.
+    pub(super) background_loads: u64,
 }
 
 impl Tally {
@@ -102,6 +104,7 @@ impl Tally {
             &mut self.cuts,
             &mut self.archived,
             &mut self.restores,
+            &mut self.background_loads,
         ];
         let others = [
             other.cycles,
@@ -129,6 +132,7 @@ impl Tally {
             other.cuts,
             other.archived,
             other.restores,
+            other.background_loads,
         ];
         for (mine, other) in mine.into_iter().zip(others) {
             *mine += other;

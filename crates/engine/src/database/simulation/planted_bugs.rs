@@ -32,6 +32,7 @@ finds! {
     an_extent_that_no_row_holds_is_found: KeepLastExtent within 300,
     unfinished_objects_that_stay_are_found: KeepUnfinished within 300,
     evicted_changes_are_found: EvictDirty within 60,
+    images_that_arrive_too_late_are_found: PlaceOldImage within 600,
     pages_of_unfinished_trees_that_stay_are_found: KeepStrayPages within 300,
     a_catalogue_apart_from_its_trees_is_found: CatalogApart within 400,
     a_drop_that_is_not_in_the_log_is_found: DropUnlogged within 300,
@@ -55,7 +56,7 @@ finds! {
 // An archive.
 finds! {
     |seed| if has_archive(seed) { search(seed, &mut Tally::default()) } else { Ok(()) };
-    a_tree_left_by_an_interrupted_build_is_found: KeepTreeOfNumber within 1_500,
+    a_tree_left_by_an_interrupted_build_is_found: KeepTreeOfNumber within 6_000,
     a_load_past_the_log_is_found: LoadUnlogged within 300,
     a_restore_past_its_time_is_found: RestorePastTime within 300,
     trees_freed_in_the_middle_of_a_restore_are_found: FreeUnnamedBetween within 1_000,

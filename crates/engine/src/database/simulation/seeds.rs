@@ -81,5 +81,6 @@ fn assert_exercised(tally: &Tally) {
     assert!(tally.checkpoints > 100 && tally.unfinished > 20 && tally.full > 10, "{tally:?}");
     assert!(tally.failed_builds > 3 && tally.made_later > 20 && tally.long > 10, "{tally:?}");
     assert!(tally.evicted > 1_000 && tally.read_only > 100 && tally.backups > 30, "{tally:?}");
+    assert!(tally.background_loads > 100, "{tally:?}");
     assert!(tally.archived > 100 && tally.restores > 30 && tally.cuts > 10, "{tally:?}");
 }

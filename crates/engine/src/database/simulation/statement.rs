@@ -15,12 +15,19 @@ use std::sync::Arc;
 /// The largest limit of a scan.
 const LIMIT_MAX: usize = 12;
 
+/// For about that many statements of a client its loads stay under way, so that pages change meanwhile.
+const LOAD_STATEMENTS: u8 = 24;
+
 impl Episode<'_> {
     /// Runs a statement in a client's open transaction.
     pub(super) fn statement(&mut self) -> Result<(), EpisodeEnd> {
         let at = self.harness.random.usize(0..CLIENTS);
         if self.clients[at].open.is_none() {
             return self.begin(at);
+        }
+        if self.clients[at].is_loading() && self.harness.random.u8(0..LOAD_STATEMENTS) == 0 {
+            self.clients[at].wait_for_loads();
+            self.harness.tally.background_loads += 1;
         }
         let Some(table) = self.table(at) else {
             return Ok(());
@@ -31,6 +38,12 @@ impl Episode<'_> {
                 let id = self.id();
                 let key = rows::key(&table.entry.schema, id);
                 let client = &mut self.clients[at];
+                if self.engine.core.buffer.may_miss()
+                    && self.harness.random.bool()
+                    && client.begin_load(&table.rows, &key)
+                {
+                    return Ok(());
+                }
                 let answer = client.get(&self.harness.oracle, &table.rows, &key)?;
                 self.end_if_refused(at, &answer);
                 Ok(())

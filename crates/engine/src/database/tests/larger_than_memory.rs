@@ -1,7 +1,10 @@
 //! A database that is larger than its cache.
 
 use crate::options::{BufferMode, Options};
-use crate::{Begin, Database, Direction, KeyRange, Kind, PrefetchKey, Schema, Value};
+use crate::planted_bug::{self, PlantedBug};
+use crate::{
+    Begin, Change, Database, Direction, KeyRange, Kind, PrefetchKey, Prefetcher, Schema, Value,
+};
 use std::ops::ControlFlow;
 use std::path::Path;
 use syncline_vfs::simulated::{Crash, Fault, FaultRule, Metadata};
@@ -151,10 +154,10 @@ fn a_prefetcher_loads_rows_to_read_and_to_write_together_and_adds_only_what_is_m
     for id in [75, 76, 225, 1_425] {
         session.delete(&table, &[Value::Int(id)]).unwrap();
     }
-    assert!(prefetcher.add_writes(&session) >= 3);
+    assert!(prefetcher.add_writes(&session).len() >= 3);
     prefetcher.prefetch();
     let loaded = database.stats().loaded_pages;
-    assert_eq!(prefetcher.add_writes(&session), 0);
+    assert!(prefetcher.add_writes(&session).is_empty());
     let ticket = session.commit().unwrap();
     session.wait(ticket).unwrap();
     assert_eq!(database.stats().loaded_pages, loaded, "the commit found its pages in memory");
@@ -186,6 +189,116 @@ fn a_failed_read_of_a_prefetch_is_the_error_of_the_call_that_needs_the_row() {
     for key in &keys {
         assert!(session.get_prefetched(&table, key).unwrap().is_some());
     }
+}
+
+#[test]
+fn rows_load_in_the_background_while_others_are_read() {
+    let disk = SimulatedDisk::new(1, Metadata::Strict);
+    let database = reopened(&disk, Path::new("db"));
+    let table = database.table("rows").unwrap();
+    let mut session = database.session().unwrap();
+    let mut prefetcher = database.prefetcher();
+    let ids: Vec<i64> = (0..ROWS).step_by(150).chain([1, 151]).collect();
+    let mut keys = vec![PrefetchKey::default(); ids.len()];
+    for (id, key) in ids.iter().zip(&mut keys) {
+        session.prepare_key(&table, &[Value::Int(*id)], key).unwrap();
+        prefetcher.add(&table, key).unwrap();
+    }
+    prefetcher.begin();
+    let loads: Vec<_> = (0..ids.len()).map(|position| prefetcher.load(position)).collect();
+    assert!(prefetcher.is_loading() && loads.iter().all(Option::is_some), "{loads:?}");
+    assert_eq!(prefetcher.load(ids.len()), None);
+    // A read does not wait for a load that another thread, or a later step of this one, would have to end.
+    session.begin(Begin::ReadOnlyDurable).unwrap();
+    let read = session.get_prefetched(&table, &keys[3]).unwrap().expect("a row");
+    assert_eq!(read.value(0).unwrap(), Value::Int(ids[3]));
+    while prefetcher.is_loading() {
+        prefetcher.wait();
+    }
+    assert!(loads.iter().flatten().all(|load| prefetcher.is_loaded(*load)));
+    let loaded = database.stats().loaded_pages;
+    for (id, key) in ids.iter().zip(&keys) {
+        let row = session.get_prefetched(&table, key).unwrap().expect("a row");
+        assert_eq!(row.value(1).unwrap(), Value::Int(7 * id));
+    }
+    assert_eq!(database.stats().loaded_pages, loaded, "every read found its page in memory");
+    // Rows in memory have no load, and a prefetcher may be dropped while it loads.
+    prefetcher.add(&table, &keys[0]).unwrap();
+    session.prepare_key(&table, &[Value::Int(1_000)], &mut keys[1]).unwrap();
+    prefetcher.add(&table, &keys[1]).unwrap();
+    prefetcher.begin();
+    assert!(prefetcher.load(0).is_none() && prefetcher.load(1).is_some());
+    drop(prefetcher);
+    assert!(session.get_prefetched(&table, &keys[1]).unwrap().is_some());
+}
+
+#[test]
+fn rows_that_find_no_room_for_their_reads_are_read_after_the_others() {
+    let disk = SimulatedDisk::new(1, Metadata::Strict);
+    reopened(&disk, Path::new("db")).close().unwrap();
+    let database = Database::open_on(&disk, Path::new("db"), options(BufferMode::Disk)).unwrap();
+    let table = database.table("rows").unwrap();
+    let session = database.session().unwrap();
+    sum(&database);
+    let mut prefetcher = database.prefetcher();
+    let mut key = PrefetchKey::default();
+    for id in (0..ROWS).step_by(5) {
+        session.prepare_key(&table, &[Value::Int(id)], &mut key).unwrap();
+        prefetcher.add(&table, &key).unwrap();
+    }
+    let before = database.stats().loaded_pages;
+    prefetcher.begin();
+    let loads: Vec<_> = (0..600).filter_map(|position| prefetcher.load(position)).collect();
+    assert!(loads.len() > 300, "{} of 600", loads.len());
+    while prefetcher.is_loading() {
+        prefetcher.wait();
+    }
+    assert!(loads.iter().all(|load| prefetcher.is_loaded(*load)));
+    let loaded = database.stats().loaded_pages - before;
+    assert!(loaded > 300, "{loaded} pages");
+}
+
+/// The number in a row whose page was being read while it changed, went to the disk with a checkpoint, and
+/// left memory.
+fn changed_while_it_was_read(planted: Option<PlantedBug>) -> Value<'static> {
+    let disk = SimulatedDisk::new(1, Metadata::Strict);
+    reopened(&disk, Path::new("db")).close().unwrap();
+    let database = Database::open_on(&disk, Path::new("db"), options(BufferMode::Disk)).unwrap();
+    let table = database.table("rows").unwrap();
+    let (mut session, mut prefetcher) = (database.session().unwrap(), database.prefetcher());
+    let mut key = PrefetchKey::default();
+    session.prepare_key(&table, &[Value::Int(700)], &mut key).unwrap();
+    // Reads of all rows load the inner nodes, and evict this row's leaf in the end.
+    sum(&database);
+    let is_missing =
+        |prefetcher: &mut Prefetcher<_>| prefetcher.add_missing(&table, &key).unwrap().is_some();
+    assert!(is_missing(&mut prefetcher));
+    prefetcher.begin();
+    assert!(prefetcher.is_loading());
+    let change = [Change::set(1, Value::Int(-1))];
+    database.run(|tx| tx.update(&table, &[Value::Int(700)], &change)).unwrap();
+    database.checkpoint().unwrap();
+    sum(&database);
+    let mut other = database.prefetcher();
+    assert!(is_missing(&mut other), "the page has left memory");
+    planted_bug::with(planted, || {
+        while prefetcher.is_loading() {
+            prefetcher.wait();
+        }
+    });
+    session.begin(Begin::ReadOnlyDurable).unwrap();
+    let row = session.get_prefetched(&table, &key).unwrap().expect("a row");
+    let Value::Int(number) = row.value(1).unwrap() else {
+        panic!("the column holds integers");
+    };
+    Value::Int(number)
+}
+
+#[test]
+fn an_image_that_arrives_after_its_page_has_changed_is_not_used() {
+    assert_eq!(changed_while_it_was_read(None), Value::Int(-1));
+    let old = changed_while_it_was_read(Some(PlantedBug::PlaceOldImage));
+    assert_eq!(old, Value::Int(4_900), "the test would see it");
 }
 
 #[test]

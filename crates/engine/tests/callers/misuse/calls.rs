@@ -182,6 +182,13 @@ pub(super) const CALLS: &[Call] = &[
     }),
     call("Prefetcher::add_writes", 0, |w| always(w.prefetcher.add_writes(&w.session))),
     call("Prefetcher::prefetch", 0, |w| always(w.prefetcher.prefetch())),
+    call("Prefetcher::begin", 0, |w| always(w.prefetcher.begin())),
+    call("Prefetcher::load", 0, |w| always(w.prefetcher.load(usize::MAX))),
+    call("Prefetcher::is_loaded", 0, |w| {
+        always(w.prefetcher.load(0).map(|load| w.prefetcher.is_loaded(load)))
+    }),
+    call("Prefetcher::is_loading", 0, |w| always(w.prefetcher.is_loading())),
+    call("Prefetcher::wait", 0, |w| always(w.prefetcher.wait())),
     call("Prefetcher::set_hint", 0, |w| {
         always(w.prefetcher.set_hint(usize::MAX, &mut w.prefetch_key))
     }),
