@@ -288,7 +288,7 @@ impl Buffer {
                 self.eviction.leave(page, &leaf);
                 let left = self.translation.evict(page, frame, true, guard);
                 assert!(left, "{page} is replaced only under its latch");
-                drop(leaf.leave());
+                self.spare_leaves.keep(leaf.leave());
             }
             Body::Value(_) => {
                 if !self.translation.evict(page, frame, false, guard) {

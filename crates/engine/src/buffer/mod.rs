@@ -33,7 +33,8 @@
 //! | `page`, `leaf/`, `inner`, `extent`, `version_word` | the formats of pages and rows in memory |
 //! | `page_packing` | the format of images on the disk |
 //! | `page_snapshot`, `image_pool` | the snapshot for a checkpoint, and the images that it still needs |
-//! | `page_allocator`, `blocks`, `memory_need`, `retry` | page numbers, huge pages, memory below the cap |
+//! | `page_allocator`, `memory_need`, `retry` | page numbers, memory below the cap |
+//! | `blocks`, `spare_leaves` | huge pages; the memory of evicted leaves |
 //! | `prefetch`, `prefetch_hint`, `separator_index` | fewer cache misses on the way to a row |
 //! | `miss`, `memory_source`, `fuzzing`, `tests` | misses, also forced ones; eviction, fuzzing and tests |
 
@@ -64,6 +65,7 @@ mod prefetch;
 mod prefetch_hint;
 mod retry;
 mod separator_index;
+mod spare_leaves;
 #[cfg(test)]
 mod tests;
 mod translation;

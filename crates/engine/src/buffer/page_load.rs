@@ -327,7 +327,7 @@ impl Buffer {
             }
         }
         self.evict_for(self.frame_bytes().max(image_bytes));
-        let frame = Frame::new(self.moved_to_block(content), CLEAN);
+        let frame = Frame::new(self.moved(content), CLEAN);
         let guard = super::pin();
         let end = self.translation.end_load(page, frame, self.frame_block_may_come(), &guard);
         self.ended(page, end);

@@ -18,6 +18,7 @@ use super::page_load::{Loads, PagesOnDisk};
 use super::page_snapshot::{PageChange, PageSnapshots};
 use super::prefetch::prefetch;
 use super::prefetch_hint::PrefetchHint;
+use super::spare_leaves::SpareLeaves;
 use super::translation::{PageState, Removed, Translation};
 use crate::error::{Error, Result};
 use crate::ids::{PageId, TreeId};
@@ -54,6 +55,7 @@ pub(crate) struct Buffer {
     pub(super) on_disk: Option<PagesOnDisk>,
     pub(super) loads: Loads,
     pub(super) eviction: Eviction,
+    pub(super) spare_leaves: SpareLeaves,
     pub(super) evicts: bool,
     page_bytes: u32,
     value_extent_bytes: u32,
@@ -85,6 +87,10 @@ impl Buffer {
             on_disk: None,
             loads: Loads::new(),
             eviction: Eviction::new(),
+            spare_leaves: SpareLeaves::new(
+                if options.evicts { options.resident_bytes_max } else { 0 },
+                options.page_bytes,
+            ),
             evicts: options.evicts,
             page_bytes: options.page_bytes,
             value_extent_bytes: options.value_extent_bytes,
@@ -113,7 +119,7 @@ impl Buffer {
     /// Memory in use, in bytes: frames with their pages, including those that wait for their last reader and
     /// the allocator's overhead; free cells in blocks; the translation table; images in the pool.
     pub(crate) fn resident_bytes(&self) -> u64 {
-        self.bytes_without_images() + self.snapshots.image_bytes()
+        self.bytes_without_images() + self.snapshots.image_bytes() + self.spare_leaves.bytes()
     }
 
     fn bytes_without_images(&self) -> u64 {
@@ -228,7 +234,7 @@ impl Buffer {
 
     /// Adds a new leaf or inner node under its allocated number; it is dirty from the start.
     pub(crate) fn add_page(&self, content: Content) {
-        let content = self.moved_to_block(content);
+        let content = self.moved(content);
         let mut listed = self.snapshots.listed.lock();
         let page = content.page();
         self.put_new(content, self.snapshots.epoch());
@@ -260,7 +266,7 @@ impl Buffer {
     pub(crate) fn install(&self, page: PageId, image: Box<[u8]>) {
         let is_extent = page::kind(&image) == Some(Kind::Extent);
         assert!(image.len() == self.page_bytes() || is_extent, "{page} has {} bytes", image.len());
-        let content = self.moved_to_block(Content::from_image(image));
+        let content = self.moved(Content::from_image(image));
         assert!(content.page() == page, "{page} carries the number of {}", content.page());
         self.put_new(content, CLEAN);
     }
@@ -275,7 +281,7 @@ impl Buffer {
     /// Replaces a page's contents, in a section, by the thread that holds its tree's structure. The page must
     /// have been touched in this section.
     pub(crate) fn replace(&self, content: Content, guard: &Guard) {
-        let content = self.moved_to_block(content);
+        let content = self.moved(content);
         let page = content.page();
         let frame = self.translation.get(page, guard).expect("a page to be replaced is there");
         let epoch = self.snapshots.epoch();
@@ -518,11 +524,15 @@ impl Buffer {
         Ok(Some(change(&mut leaf)))
     }
 
-    /// Moves a leaf's contents into a block, if blocks are worth it and there is room.
-    pub(super) fn moved_to_block(&self, mut content: Content) -> Content {
-        if let Content::Leaf(leaf) = &mut content
-            && self.account.bytes() >= self.blocks_from_bytes
-        {
+    /// Moves a leaf's contents into a block, if blocks are worth it and there is room; in a store that
+    /// evicts, into the memory of an evicted leaf.
+    pub(super) fn moved(&self, mut content: Content) -> Content {
+        let Content::Leaf(leaf) = &mut content else {
+            return content;
+        };
+        if self.evicts {
+            leaf.move_to_spare(&self.spare_leaves);
+        } else if self.account.bytes() >= self.blocks_from_bytes {
             let may_come = self.block_may_come(self.blocks_from_bytes);
             leaf.move_to(&self.blocks, may_come);
             if may_come && self.blocks.runs_low() {

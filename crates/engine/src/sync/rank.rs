@@ -38,6 +38,7 @@
 //! | `SEATS` | free seats of sessions | `txn/registry.rs` |
 //! | `IDLE` | pooled memory of finished transactions | `txn/transaction_pool.rs` |
 //! | `PATHS` | sampled times of commits | `txn/commit_path.rs` |
+//! | `SPARE_LEAVES` | the memory of evicted leaves | `buffer/spare_leaves.rs` |
 //! | `BLOCKS` | memory for leaves and frames, also when epochs free it | `buffer/blocks.rs` |
 //! | `GATE_STATE` | whether the gate is taken; held only to check it | `txn/commit_gate.rs` |
 //! | `SIGNAL` | a sleeping thread of the engine | `sync/signal.rs` |
@@ -105,6 +106,7 @@ ranks! {
     SEATS: "free seats of sessions",
     IDLE: "pooled memory of finished transactions",
     PATHS: "sampled times of commits",
+    SPARE_LEAVES: "the memory of evicted leaves",
     BLOCKS: "memory for leaves and frames",
     GATE_STATE: "whether the gate is taken",
     SIGNAL: "a sleeping thread of the engine",

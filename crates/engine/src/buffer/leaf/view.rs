@@ -7,6 +7,7 @@ use crate::buffer::blocks::{Blocks, PageBytes};
 use crate::buffer::page::{self, HEADER_BYTES, eight_at, u16_at, u32_at, u64_at};
 use crate::buffer::prefetch::{prefetch, prefetch_to_write};
 use crate::buffer::prefetch_hint::EvenRows;
+use crate::buffer::spare_leaves::SpareLeaves;
 use crate::ids::{PageId, TreeId};
 use crate::planted_bug::{PlantedBug, planted};
 use std::cmp::Ordering;
@@ -145,6 +146,13 @@ impl Leaf {
     /// any other thread knows their address.
     pub(in crate::buffer) fn move_to(&mut self, blocks: &Blocks, may_come: bool) {
         if let Some(bytes) = blocks.copy(&self.bytes, may_come) {
+            self.bytes = bytes;
+        }
+    }
+
+    /// Moves the bytes into the memory of an evicted leaf, if there is any. Called as [`Leaf::move_to`].
+    pub(in crate::buffer) fn move_to_spare(&mut self, spare: &SpareLeaves) {
+        if let Some(bytes) = spare.copy(&self.bytes) {
             self.bytes = bytes;
         }
     }
