@@ -203,13 +203,19 @@ impl<D: Disk> Prefetcher<D> {
         self.loading.count > 0
     }
 
-    /// Waits until a load under way has come further, so that others can begin while the rest is being read.
-    /// In a closure that reads a row in place it does nothing.
-    pub fn wait(&mut self) {
-        if self.is_loading() && check_not_in_row_view().is_ok() {
+    /// Waits until a load under way has come further, so that others can begin while the rest is being read;
+    /// returns at once if there is none.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::InShownRow`](crate::Error::InShownRow).
+    pub fn wait(&mut self) -> Result<()> {
+        check_not_in_row_view()?;
+        if self.is_loading() {
             let _entered = tag::enter(Module::Access);
             self.loading.wait(&self.core.buffer);
         }
+        Ok(())
     }
 
     fn finish_pass(&mut self) {

@@ -88,7 +88,7 @@ impl<D: Disk> syncline_contract::Worker for EngineWorker<D> {
                 prefetcher.begin();
             }
             if prefetcher.is_loading() {
-                prefetcher.wait();
+                prefetcher.wait().expect("a pass ends outside of rows that are shown");
             }
         }
     }

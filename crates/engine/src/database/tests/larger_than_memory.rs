@@ -213,7 +213,7 @@ fn rows_load_in_the_background_while_others_are_read() {
     let read = session.get_prefetched(&table, &keys[3]).unwrap().expect("a row");
     assert_eq!(read.value(0).unwrap(), Value::Int(ids[3]));
     while prefetcher.is_loading() {
-        prefetcher.wait();
+        prefetcher.wait().unwrap();
     }
     assert!(loads.iter().flatten().all(|load| prefetcher.is_loaded(*load)));
     let loaded = database.stats().loaded_pages;
@@ -251,7 +251,7 @@ fn rows_that_find_no_room_for_their_reads_are_read_after_the_others() {
     let loads: Vec<_> = (0..600).filter_map(|position| prefetcher.load(position)).collect();
     assert!(loads.len() > 300, "{} of 600", loads.len());
     while prefetcher.is_loading() {
-        prefetcher.wait();
+        prefetcher.wait().unwrap();
     }
     assert!(loads.iter().all(|load| prefetcher.is_loaded(*load)));
     let loaded = database.stats().loaded_pages - before;
@@ -283,7 +283,7 @@ fn changed_while_it_was_read(planted: Option<PlantedBug>) -> Value<'static> {
     assert!(is_missing(&mut other), "the page has left memory");
     planted_bug::with(planted, || {
         while prefetcher.is_loading() {
-            prefetcher.wait();
+            prefetcher.wait().unwrap();
         }
     });
     session.begin(Begin::ReadOnlyDurable).unwrap();

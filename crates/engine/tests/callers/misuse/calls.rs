@@ -188,7 +188,7 @@ pub(super) const CALLS: &[Call] = &[
         always(w.prefetcher.load(0).map(|load| w.prefetcher.is_loaded(load)))
     }),
     call("Prefetcher::is_loading", 0, |w| always(w.prefetcher.is_loading())),
-    call("Prefetcher::wait", 0, |w| always(w.prefetcher.wait())),
+    call("Prefetcher::wait", WAITS, |w| done(w.prefetcher.wait())),
     call("Prefetcher::set_hint", 0, |w| {
         always(w.prefetcher.set_hint(usize::MAX, &mut w.prefetch_key))
     }),
