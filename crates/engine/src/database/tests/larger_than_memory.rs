@@ -97,7 +97,13 @@ fn a_new_database_outgrows_its_cache_and_opens_in_every_mode() {
     assert_eq!(sum(&database), expected);
     let stats = database.stats();
     assert!(stats.evicted_pages > 500 && stats.loaded_pages > 300, "{stats:?}");
-    assert!(stats.resident_bytes < 300 << 10, "{stats:?}");
+    // Evicted frames wait for their last reader, which may be a thread of another test.
+    let is_small = || {
+        crate::buffer::pin().flush();
+        std::thread::sleep(std::time::Duration::from_millis(1));
+        database.stats().resident_bytes < 300 << 10
+    };
+    assert!((0..20_000).any(|_| is_small()), "{:?}", database.stats());
     database.close().unwrap();
     for mode in [BufferMode::Mapped, BufferMode::Resident, BufferMode::Disk] {
         let database = Database::open_on(&disk, directory, options(mode)).unwrap();
