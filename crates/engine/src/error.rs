@@ -484,6 +484,16 @@ pub enum Error {
         "the closure of show_prefetched cannot use the engine, since a page is latched meanwhile; call get_prefetched instead"
     )]
     InShownRow,
+    /// A large object that is no longer whole.
+    #[error("large object {id} of {name} cannot be used: {what}")]
+    LargeObject {
+        /// The table.
+        name: String,
+        /// Its id.
+        id: i64,
+        /// Why not, and what to do.
+        what: &'static str,
+    },
     /// A row exists, but a sum in it would overflow or exceed a bound.
     #[error("a row of table {table} cannot take the change: {failure}")]
     Unfit {

@@ -118,6 +118,8 @@
 //! | `create_table`, `drop_table`, `change_table`, `load_table` | each other, and the commit gate, which they hold while they work |
 //! | `checkpoint`, `verify`, `close` | the commit gate, and the disk |
 //! | `backup` | the same, and for as long as the copy takes |
+//! | writing a [`LargeObjectWriter`] | as a transaction; the log's write of the part before |
+//! | `large_objects`, [`LargeObjectWriter::finish`], dropping one that is not finished | as `create_table`, or a transaction; the log's write and sync |
 //! | `wait`, `flush` | the log's write and sync |
 //! | [`Worker::end_pass`](log::Worker::end_pass), dropping a [`Worker`](log::Worker) | a write of the log, at [`Writer::Worker`](log::Writer::Worker) |
 //! | polling [`Completion`](log::Completion) | nothing; at durability none, earlier commits that are being published |
@@ -147,6 +149,7 @@
 //! | images for a running checkpoint | [`Options::pre_image_bytes_max`], too | writers wait for the disk |
 //! | old versions of rows, extents included; keys of deleted rows that a reader may still need | [`Options::version_bytes_max`] | unneeded memory is freed; then the oldest snapshot ends |
 //! | the read set of a serializable transaction | [`Options::read_bytes_max`] | [`Error::TooLong`] |
+//! | a [`LargeObjectWriter`] or [`LargeObjectReader`] | one part, 240 KiB | |
 //! | the writes of a transaction | its log record, `record_bytes_max` of [`log::Options`] | [`Error::TooLarge`] |
 //! | records between commit and disk | the log's prepared segments, normally twice `segment_bytes` of [`log::Options`] | commits wait |
 //! | memory pooled for later transactions | 1 MiB for each part of a transaction, 16 MiB for each of 8 groups of threads | freed |
@@ -211,7 +214,8 @@ pub use access::schema::{
 };
 pub use conflict::Conflict;
 pub use database::{
-    Backup, BackupOptions, CheckpointStats, Database, Inspection, RestoreSource, Restored, Stats,
+    Backup, BackupOptions, CheckpointStats, Database, Inspection, LargeObjectReader,
+    LargeObjectWriter, LargeObjects, RestoreSource, Restored, Stats,
 };
 pub use distribution::{CLASSES, Distribution};
 pub use error::{Error, PatchFailure, Result};

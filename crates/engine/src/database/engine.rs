@@ -3,7 +3,7 @@
 use crate::catalog::Catalog;
 use crate::database::checkpoints::{Checkpoints, Step};
 use crate::error::{Error, Result};
-use crate::ids::TreeId;
+use crate::ids::{Csn, TreeId};
 use crate::options::Options;
 use crate::recovery::Redone;
 use crate::sync::rank::{ABANDONED, CATALOG, DEFINING, HIDDEN, LISTED_TABLES};
@@ -29,6 +29,8 @@ pub(crate) struct Engine<D: Disk> {
     pub(crate) options: Options,
     pub(crate) directory: PathBuf,
     pub(crate) redone: Redone,
+    /// The last commit before this opening.
+    pub(crate) opened_at: Csn,
     /// Held while tables or indexes change, but not while the rows of a table are loaded into hidden trees.
     pub(crate) defining: Mutex<(), DEFINING>,
     /// Trees that are being built or freed and that the catalogue does not name.

@@ -198,7 +198,6 @@ impl<D: Disk> Database<D> {
     }
 
     /// The shared state.
-    #[cfg(test)]
     pub(crate) fn engine(&self) -> &Arc<Engine<D>> {
         &self.engine
     }

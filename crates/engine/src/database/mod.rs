@@ -19,6 +19,7 @@
 //! | `tree_builder.rs` | hidden trees built from rows in any order |
 //! | `logged_load.rs` | a table loaded through the log |
 //! | `index_build.rs` | an index built concurrently with writers |
+//! | `large_objects/` | large objects, written and read in parts |
 //! | `handle.rs` | `Database` |
 //! | `verify.rs`, `verify_rows.rs` | checks of trees, and of tables against indexes |
 //! | `inspect.rs`, `stats.rs` | descriptions and counters for people |
@@ -33,6 +34,7 @@ mod engine;
 mod handle;
 mod index_build;
 mod inspect;
+mod large_objects;
 mod logged_load;
 mod maintenance_thread;
 mod open;
@@ -54,5 +56,6 @@ pub use backup::{Backup, BackupOptions};
 pub use checkpoints::CheckpointStats;
 pub use handle::Database;
 pub use inspect::Inspection;
+pub use large_objects::{LargeObjectReader, LargeObjectWriter, LargeObjects};
 pub use restore::{RestoreSource, Restored};
 pub use stats::Stats;

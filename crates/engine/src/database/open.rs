@@ -330,6 +330,7 @@ impl Parts {
         (directory, catalog): (&Path, Catalog),
     ) -> Arc<Engine<D>> {
         self.buffer.set_passes_cap(false);
+        let opened_at = log.published();
         let core = Arc::new(Core::new(log, self.buffer, txn_options).in_directory(directory));
         Arc::new(Engine {
             core,
@@ -340,6 +341,7 @@ impl Parts {
             options,
             directory: directory.to_owned(),
             redone: self.redone,
+            opened_at,
             defining: Mutex::new(()),
             hidden: Mutex::default(),
             abandoned: Mutex::default(),

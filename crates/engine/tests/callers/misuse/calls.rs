@@ -18,7 +18,8 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 use syncline_engine::{
-    BackupOptions, Begin, Change, Direction, KeyRange, Kind, PrefetchKey, Result, Row, Value,
+    BackupOptions, Begin, Change, Direction, KeyRange, Kind, PrefetchKey, Result, Row, Transaction,
+    Value,
 };
 
 /// A call; `run` returns none if there is no database to call.
@@ -171,6 +172,38 @@ pub(super) const CALLS: &[Call] = &[
             }
         }
     }),
+    call("Database::large_objects", GATE | LOG, |w| done(w.database()?.large_objects("new"))),
+    call("LargeObjects::write", GATE | LOG, |w| {
+        let database = w.database()?;
+        let objects = database.large_objects("new");
+        done(objects.and_then(|objects| objects.write(&database).map(drop)))
+    }),
+    call("LargeObjects::read", GATE | LOG, |w| {
+        let database = w.database()?;
+        let objects = database.large_objects("new");
+        done(objects.and_then(|objects| {
+            database.run(|transaction| objects.read(transaction, i64::MIN).map(drop))
+        }))
+    }),
+    call("LargeObjects::delete", GATE | LOG, |w| {
+        let database = w.database()?;
+        let objects = database.large_objects("new");
+        done(
+            objects.and_then(|objects| {
+                database.run(|transaction| objects.delete(transaction, i64::MAX))
+            }),
+        )
+    }),
+    call("LargeObjectWriter::finish", GATE | LOG | CLOSURE, |w| {
+        let panics = w.panics();
+        let database = w.database()?;
+        let objects = database.large_objects("new");
+        let body = move |_: &mut Transaction<'_, _>, _: i64| {
+            assert!(!panics, "a bug of the caller");
+            Ok(())
+        };
+        done(objects.and_then(|objects| objects.write(&database)?.finish(body)))
+    }),
     call("Worker::begin_pass", 0, |w| always(w.worker.begin_pass())),
     call("Worker::end_pass", 0, |w| always(w.worker.end_pass())),
     call("Worker::has_clients", 0, |w| always(w.worker.has_clients(usize::MAX))),
@@ -222,6 +255,10 @@ pub(super) const PURE: &[&str] = &[
     "Distribution::mean",
     "Durability::word",
     "Index::columns",
+    "LargeObjectReader::len_bytes",
+    "LargeObjectWriter::id",
+    "LargeObjectWriter::len_bytes",
+    "LargeObjects::table",
     "Index::is_unique",
     "Index::name",
     "KeyPart::nulls_first",

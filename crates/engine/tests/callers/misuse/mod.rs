@@ -72,7 +72,11 @@ fn is_absent(state: State, call: &Call) -> bool {
     let is_held = matches!(state, State::NestedRun | State::InShownRow);
     match call.name {
         "Database::close" => is_held || state == State::ClosedDatabase,
-        name => name.starts_with("Database::") && state == State::ClosedDatabase,
+        name => {
+            let needs_database = ["Database::", "LargeObjects::", "LargeObjectWriter::"];
+            state == State::ClosedDatabase
+                && needs_database.iter().any(|prefix| name.starts_with(prefix))
+        }
     }
 }
 
