@@ -21,8 +21,12 @@ use syncline_vfs::Disk;
 /// the cost.
 const PREFETCH_MIN: usize = 4;
 
-/// How many rows a load commits at once.
+/// How many rows a load commits at once, at most.
 const LOAD_ROWS: usize = 500;
+
+/// The bytes of values that a load commits at once: several records then fill one write of the log, where a
+/// record longer than a write would take another for its end.
+const LOAD_BYTES: usize = 56 << 10;
 
 /// A client of the engine.
 #[derive(Debug)]
@@ -392,8 +396,10 @@ impl<D: Disk> Session for EngineSession<D> {
     async fn load(&mut self, table: TableId, batch: &Rows) -> Result<(), Stop> {
         self.begin(AccessPattern::Several);
         let mut last = None;
-        for first in (0..batch.len()).step_by(LOAD_ROWS) {
-            let rows = first..batch.len().min(first + LOAD_ROWS);
+        let row_bytes = (batch.value_bytes() as usize).div_ceil(batch.len().max(1)).max(1);
+        let rows_max = (LOAD_BYTES / row_bytes).clamp(1, LOAD_ROWS);
+        for first in (0..batch.len()).step_by(rows_max) {
+            let rows = first..batch.len().min(first + rows_max);
             let Client { session, tables, .. } = &mut self.client;
             last = Some(tables[table.0].load(session, batch, rows)?);
             self.staged();
