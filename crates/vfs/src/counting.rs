@@ -3,7 +3,9 @@
 //! Only successful operations are counted. All copies of a [`CountingDisk`], and all files opened through
 //! them, share one set of counts.
 
-use crate::{BatchRead, Disk, File, OpenOptions, QueuedRead, ReadQueue, Result, WriteSync};
+use crate::{
+    BatchRead, BatchWrite, Disk, File, OpenOptions, QueuedRead, ReadQueue, Result, WriteSync,
+};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -31,7 +33,7 @@ pub struct Counts {
     pub read_bytes: u64,
     /// Calls of [`File::set_len`].
     pub set_lens: u64,
-    /// Bytes by which [`File::preallocate`] grew files: zeros written, not counted as writes.
+    /// Bytes by which [`File::preallocate`] and [`File::allocate`] grew files, not counted as writes.
     pub preallocated_bytes: u64,
 }
 
@@ -162,6 +164,15 @@ impl<F: File> File for CountingFile<F> {
         Ok(())
     }
 
+    fn write_batch(&self, writes: &[BatchWrite<'_>]) -> Result<()> {
+        self.file.write_batch(writes)?;
+        let bytes = writes.iter().map(|write| write.bytes.len() as u64).sum();
+        add(&self.counters.writes, writes.len() as u64);
+        add(&self.counters.written_bytes, bytes);
+        add(&self.counters.synced_writes, u64::from(self.synced) * writes.len() as u64);
+        Ok(())
+    }
+
     fn sync_data(&self) -> Result<()> {
         self.file.sync_data()?;
         add(&self.counters.syncs_data, 1);
@@ -187,6 +198,13 @@ impl<F: File> File for CountingFile<F> {
     fn preallocate(&self, bytes: u64) -> Result<()> {
         let before = self.file.len()?;
         self.file.preallocate(bytes)?;
+        add(&self.counters.preallocated_bytes, bytes.saturating_sub(before));
+        Ok(())
+    }
+
+    fn allocate(&self, bytes: u64) -> Result<()> {
+        let before = self.file.len()?;
+        self.file.allocate(bytes)?;
         add(&self.counters.preallocated_bytes, bytes.saturating_sub(before));
         Ok(())
     }
@@ -241,7 +259,7 @@ fn add(counter: &AtomicU64, amount: u64) {
 #[cfg(test)]
 mod tests {
     use super::{CountingDisk, Counts};
-    use crate::{Disk, File, OpenOptions, RealDisk, WriteSync};
+    use crate::{BatchWrite, Disk, File, OpenOptions, RealDisk, WriteSync};
 
     #[test]
     fn each_operation_is_counted_once_and_failures_are_not() {
@@ -251,8 +269,12 @@ mod tests {
         let file = disk.open(&path, OpenOptions::READ_WRITE).unwrap();
         file.preallocate(1000).unwrap();
         file.preallocate(500).unwrap();
+        file.allocate(1200).unwrap();
+        file.set_len(1000).unwrap();
         file.write_at(&[1; 100], 950).unwrap();
-        file.write_at(&[2; 10], 0).unwrap();
+        let writes = [(&[2; 10], 0), (&[2; 10], 40)];
+        let writes = writes.map(|(bytes, offset)| BatchWrite { bytes, offset });
+        file.write_batch(&writes).unwrap();
         file.sync_data().unwrap();
         file.sync_all().unwrap();
         file.sync_all().unwrap();
@@ -268,11 +290,12 @@ mod tests {
         reader.write_at(&[4; 1], 0).unwrap_err();
 
         let first = Counts {
-            writes: 2,
-            written_bytes: 110,
+            writes: 3,
+            written_bytes: 120,
             syncs_data: 1,
             syncs_all: 2,
-            preallocated_bytes: 1000,
+            preallocated_bytes: 1200,
+            set_lens: 1,
             ..Counts::default()
         };
         let then = Counts {

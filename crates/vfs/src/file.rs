@@ -117,6 +117,15 @@ impl<'b> BatchRead<'b> {
     }
 }
 
+/// A write among others.
+#[derive(Clone, Copy, Debug)]
+pub struct BatchWrite<'b> {
+    /// What is written.
+    pub bytes: &'b [u8],
+    /// Where it begins in the file.
+    pub offset: u64,
+}
+
 /// An open file.
 pub trait File: Debug + Send + Sync + 'static {
     /// Reads up to `buffer.len()` bytes; fewer only at the end of the file. Returns how many.
@@ -148,6 +157,12 @@ pub trait File: Debug + Send + Sync + 'static {
     /// Writes all of `bytes`, growing the file if needed.
     fn write_at(&self, bytes: &[u8], offset: u64) -> Result<()>;
 
+    /// Makes several writes to parts of the file that do not overlap, each as [`File::write_at`], in any
+    /// order and at the same time where the system can. After an error any of them may have been made.
+    fn write_batch(&self, writes: &[BatchWrite<'_>]) -> Result<()> {
+        writes.iter().try_for_each(|write| self.write_at(write.bytes, write.offset))
+    }
+
     /// Makes earlier writes stable, with the metadata needed to read them back (`fdatasync`).
     fn sync_data(&self) -> Result<()>;
 
@@ -166,9 +181,16 @@ pub trait File: Debug + Send + Sync + 'static {
     fn set_len(&self, bytes: u64) -> Result<()>;
 
     /// Grows the file to at least `bytes` with blocks that are allocated *and written with zeros*, so that
-    /// later overwrites change no metadata. Not stable until synced. This is the one operation in which a
-    /// full disk may show and be retried.
+    /// later overwrites change no metadata. Not stable until synced. Only here and in [`File::allocate`] may
+    /// a full disk show and be retried.
     fn preallocate(&self, bytes: u64) -> Result<()>;
+
+    /// Grows the file to at least `bytes` with allocated blocks that read as zero; unlike after
+    /// [`File::preallocate`] the first write of each may change metadata, so nothing need be written here.
+    /// Not stable until synced. A full disk may show and be retried as there.
+    fn allocate(&self, bytes: u64) -> Result<()> {
+        self.preallocate(bytes)
+    }
 
     /// Takes the file's exclusive lock until the handle drops, or fails with
     /// [`Error::Locked`](crate::Error::Locked) at once; a second handle of one process is refused too.

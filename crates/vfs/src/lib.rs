@@ -29,7 +29,7 @@ mod sync_method;
 pub use aligned::{ALIGNMENT, AlignedBuffer};
 pub use counting::{CountingDisk, CountingFile, Counts};
 pub use error::{Error, Result};
-pub use file::{Access, BatchRead, Create, Disk, File, OpenOptions, WriteSync};
+pub use file::{Access, BatchRead, BatchWrite, Create, Disk, File, OpenOptions, WriteSync};
 pub use null::{NullDisk, NullFile};
 pub use real::{DurableWriter, QueuedRead, ReadQueue, RealDisk, RealFile, block_size};
 pub use simulated::{SimulatedDisk, SimulatedFile};

@@ -7,9 +7,9 @@ use std::collections::BTreeMap;
 /// The files that may contain `unsafe`, each for one kind of reason.
 const UNSAFE: &[&str] = &[
     "crates/vfs/src/real/file_range.rs",
-    "crates/vfs/src/real/batch_reader.rs",
+    "crates/vfs/src/real/batch.rs",
     "crates/vfs/src/real/read_queue.rs",
-    "crates/vfs/src/real/read_ring.rs",
+    "crates/vfs/src/real/transfer_ring.rs",
     "crates/vfs/src/real/uring.rs",
     "crates/engine/benches/store/pointer_chase.rs",
     "crates/engine/benches/store/peers.rs",

@@ -211,6 +211,12 @@ impl Buffer {
         self.evicts && self.snapshots.changed_bytes() > self.resident_bytes_max / 4
     }
 
+    /// True if a running checkpoint should hurry: changed pages will soon fill so much of the cache that
+    /// writers wait.
+    pub(crate) fn changed_pages_press(&self) -> bool {
+        self.evicts && self.snapshots.changed_bytes() > self.resident_bytes_max / 8 * 3
+    }
+
     /// True if there is evidence of a page, in use or not.
     #[cfg(test)]
     pub(super) fn has_evidence(&self, page: PageId) -> bool {

@@ -18,7 +18,7 @@ use crate::planted_bug::{PlantedBug, planted};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use syncline_vfs::{Access, AlignedBuffer, Create, Disk, File, OpenOptions, WriteSync};
+use syncline_vfs::{Access, AlignedBuffer, BatchWrite, Create, Disk, File, OpenOptions, WriteSync};
 
 /// Direct reads and writes need whole blocks of any device.
 const DIRECT_PAGE_BYTES_MIN: u32 = 4096;
@@ -109,6 +109,13 @@ impl<D: Disk> DataFile<D> {
     pub(super) fn write(&mut self, bytes: &[u8], offset: u64) -> Result<()> {
         self.check_alive()?;
         let written = self.io.write_at(bytes, offset);
+        written.map_err(|error| self.fail(error))
+    }
+
+    /// Makes several writes, in any order.
+    pub(super) fn write_batch(&mut self, writes: &[BatchWrite<'_>]) -> Result<()> {
+        self.check_alive()?;
+        let written = self.io.write_batch(writes);
         written.map_err(|error| self.fail(error))
     }
 

@@ -1,4 +1,4 @@
-//! Space for a checkpoint: the file grows by zeros, written and synced, until there are enough slots.
+//! Space for a checkpoint: the file grows by allocated blocks, synced, until there are enough slots.
 //!
 //! The file grows ahead of the snapshot by the need known then ([`DataFile::make_room`]): after the
 //! snapshot every page that changes needs an extra image until it is captured. The checkpoint makes the
@@ -20,7 +20,8 @@ use crate::error::{Error, Result};
 use std::path::Path;
 use syncline_vfs::{Disk, File};
 
-/// Bytes of zeros written between two syncs; small, so that concurrent commits do not wait long.
+/// Bytes allocated between two syncs; small, so that concurrent commits do not wait long where the file
+/// system cannot allocate blocks without writing zeros.
 const PIECE_BYTES: u64 = 4 << 20;
 
 /// A growth step is the file divided by this, at least a piece and at most an extent; so is the reserve, up
@@ -84,7 +85,7 @@ impl SpaceNeeded {
 pub(super) struct FileGrowth {
     /// The number of slots that the file should have.
     goal: Option<u64>,
-    /// The number it has once its new zeros are synced.
+    /// The number it has once its new blocks are synced.
     unsynced: Option<u64>,
     /// The disk refused a whole step.
     is_short: bool,
@@ -153,7 +154,7 @@ impl FileGrowth {
         let slot = file.slot_bytes();
         let from = file.slots.count() * slot;
         if file.has_loose_end {
-            // Zeros of a growth that was never synced may be missing: they are written again.
+            // Blocks of a growth that was never synced may be missing: they are allocated again.
             file.io.set_len(from).map_err(|error| file.fail(error))?;
             file.has_loose_end = false;
             return Ok(Some(0));
@@ -163,7 +164,7 @@ impl FileGrowth {
             // As on a disk that ends there.
             return self.full(file, from, goal * slot - from);
         }
-        match file.io.preallocate(to) {
+        match file.io.allocate(to) {
             Ok(()) => {
                 self.unsynced = Some(to / slot);
                 Ok(Some(to - from))

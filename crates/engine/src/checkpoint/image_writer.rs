@@ -1,9 +1,11 @@
-//! Writes page images back to back into runs of free slots, up to 256 KiB per write.
+//! Writes page images back to back into runs of free slots, up to 256 KiB at a time.
 //!
-//! The images that go into a run are a stream of bytes: one may continue in the next write, but lies in one
-//! piece, in one run. A write fills whole slots, so that no slot is written twice: where no further image has
-//! room, the rest of the last slot stays empty, and unused slots of the run are returned. An image that is
-//! longer than a page, an extent's, may not fit into the runs at hand; then it waits for a longer one.
+//! Free runs are short where rows change all over a store, so one step fills several runs, and writes to all
+//! of them at the same time. The images that go into a run are a stream of bytes: one may continue in the
+//! next step, but lies in one piece, in one run. A write fills whole slots, so that no slot is written twice:
+//! where no further image has room, the rest of the last slot stays empty, and unused slots of the run are
+//! returned. An image that is longer than a page, an extent's, may not fit into the runs at hand; then it
+//! waits for a longer one.
 
 use crate::buffer::page_map::Entry;
 use crate::checkpoint::data_file::DataFile;
@@ -11,9 +13,9 @@ use crate::error::Result;
 use crate::ids::{SlotId, TreeId};
 use crate::planted_bug::{PlantedBug, planted};
 use std::ops::Range;
-use syncline_vfs::{AlignedBuffer, Disk};
+use syncline_vfs::{AlignedBuffer, BatchWrite, Disk};
 
-/// The most bytes in one write by default: few enough not to delay a commit's sync for long.
+/// The most bytes in one step by default: few enough not to delay a commit's sync for long.
 pub(super) const WRITE_BYTES_MAX: usize = 256 << 10;
 
 /// A captured image that is to be written.
@@ -37,7 +39,7 @@ struct PartialImage {
 /// The state of writing the images of one checkpoint.
 #[derive(Debug)]
 pub(super) struct ImageWriter {
-    /// The contents of the next write.
+    /// The contents of the next step's writes.
     buffer: AlignedBuffer,
     /// The image that was captured last.
     next: Vec<u8>,
@@ -108,9 +110,9 @@ impl ImageWriter {
         }
     }
 
-    /// Writes as many images as fit into one write. `capture` puts the next image into the given buffer,
-    /// a page long, or returns none at the end; `placed` receives the location of each. Returns the bytes
-    /// written: 0 if the next image waits for another run.
+    /// Writes as many images as fit into the buffer, into as many runs as they need. `capture` puts the next
+    /// image into the given buffer, a page long, or returns none at the end; `placed` receives the location
+    /// of each. Returns the bytes written: 0 if the next image waits for another run.
     pub(super) fn write<D: Disk>(
         &mut self,
         file: &mut DataFile<D>,
@@ -118,28 +120,44 @@ impl ImageWriter {
         placed: &mut dyn FnMut(SealedImage, Entry),
     ) -> Result<usize> {
         let slot_bytes = file.slot_bytes();
-        while let Some(run) = self.take_run(slot_bytes) {
+        let mut parts: Vec<(Range<usize>, u64)> = Vec::new();
+        let mut filled = 0;
+        while filled < self.buffer.len()
+            && let Some(run) = self.take_run(slot_bytes)
+        {
             let offset = run.start * slot_bytes;
             let room = (run.end - run.start) * slot_bytes;
-            let used = self.fill(offset, room, capture, &mut |sealed, entry| {
+            let used = self.fill(filled, (offset, room), capture, &mut |sealed, entry| {
                 file.slots.hold(entry.slots(slot_bytes));
                 placed(sealed, entry);
             })?;
             let slots = (used as u64).div_ceil(slot_bytes);
-            let bytes = (slots * slot_bytes) as usize;
+            let end = filled + (slots * slot_bytes) as usize;
             let rest = run.start + slots..run.end;
             if self.is_partial() || (rest.end - rest.start) * slot_bytes >= self.page_bytes {
                 self.runs.push(rest);
             } else {
                 give_back(file, rest);
             }
-            if bytes > 0 {
-                self.buffer[used..bytes].fill(0);
-                file.write(&self.buffer[..bytes], offset)?;
-                return Ok(bytes);
+            if used > 0 {
+                self.buffer[filled + used..end].fill(0);
+                parts.push((filled..end, offset));
+                filled = end;
+            }
+            if self.carried.is_none() {
+                // There is no other image.
+                break;
             }
         }
-        Ok(0)
+        let writes = parts.into_iter().map(|(part, offset)| {
+            let bytes = &self.buffer[part];
+            BatchWrite { bytes, offset }
+        });
+        let writes: Vec<_> = writes.collect();
+        if !writes.is_empty() {
+            file.write_batch(&writes)?;
+        }
+        Ok(filled)
     }
 
     /// Takes the last run that has room for the next image out of the list.
@@ -161,17 +179,18 @@ impl ImageWriter {
         self.carried = None;
     }
 
-    /// Copies images into the buffer until it is full or the next one does not fit into the run; returns
-    /// their bytes. The last image may be copied in part.
+    /// Copies images into the buffer, from `from` on, until it is full or the next one does not fit into the
+    /// run, which begins at `offset`; returns their bytes. The last image may be copied in part.
     fn fill(
         &mut self,
-        offset: u64,
-        room: u64,
+        from: usize,
+        (offset, room): (u64, u64),
         capture: &mut dyn FnMut(&mut Vec<u8>) -> Result<Option<SealedImage>>,
         placed: &mut dyn FnMut(SealedImage, Entry),
     ) -> Result<usize> {
         let mut used = 0;
-        while used < self.buffer.len() {
+        let buffer_bytes = self.buffer.len() - from;
+        while used < buffer_bytes {
             let mut image = self.carried.take();
             if image.is_none() {
                 self.next.resize(self.page_bytes as usize, 0);
@@ -196,9 +215,10 @@ impl ImageWriter {
                 };
                 placed(sealed, entry);
             }
-            let part = left.min(self.buffer.len() - used);
-            let from = if planted(PlantedBug::RestartImageInNextWrite) { 0 } else { written };
-            self.buffer[used..used + part].copy_from_slice(&self.next[from..from + part]);
+            let part = left.min(buffer_bytes - used);
+            let done = if planted(PlantedBug::RestartImageInNextWrite) { 0 } else { written };
+            let target = &mut self.buffer[from + used..from + used + part];
+            target.copy_from_slice(&self.next[done..done + part]);
             used += part;
             if part < left {
                 self.carried = Some(PartialImage { sealed, written: written + part });

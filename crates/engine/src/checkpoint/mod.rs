@@ -15,11 +15,11 @@
 //! every page, which a checkpoint of all pages needs, are not much more than twice the stored data.
 //!
 //! A checkpoint (`state_machine`) never overwrites anything that a root names. It goes through these states,
-//! one I/O per step; the caller of [`Checkpoint::step`] drives it:
+//! one I/O per step, that is a sync or a batch of writes; the caller of [`Checkpoint::step`] drives it:
 //!
 //! | state | does | fails with |
 //! |---|---|---|
-//! | room | grows the file by zeros until there are enough slots | Full: step again, or abandon it |
+//! | room | grows the file until there are enough slots | Full: step again, or abandon it |
 //! | pages | writes images of dirty pages into runs of free slots, urgent pages first; returns to room if they are longer than expected | for good |
 //! | map | writes the changed map pages into free slots | for good |
 //! | directory | writes the directory and the metadata into free slots | for good |
@@ -51,8 +51,8 @@
 //! 5. Every part is checked when it is read: root and directory by their checksums, map pages and images by
 //!    their own checksum and by that in the entry that names them. So an image that was lost, misplaced or
 //!    overwritten later is detected even if it is intact in itself.
-//! 6. The map of free slots grows with the file's preallocated length: a slot is used only after a sync of
-//!    the zeros written over it, so that a full disk shows only in the state `room`.
+//! 6. The map of free slots grows with the file's allocated length: a slot is used only after its block was
+//!    allocated and the file synced, so that a full disk shows only in the state `room`.
 //! 7. A new file is created under another name and gets its own name when it is complete and stable.
 //!
 //! The data file does not know what an image holds, nor when a checkpoint is due, and it does not sleep. It

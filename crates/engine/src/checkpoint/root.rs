@@ -20,7 +20,7 @@
 //! | 88 | 8 | first slot of the directory, 0 if it is empty |
 //! | 96 | 8 | map pages: entries of 16 bytes in the directory |
 //! | 104 | 8 | bytes of the metadata, which follows those entries |
-//! | 112 | 8 | slots in the file, including those before byte 32768; preallocated and synced |
+//! | 112 | 8 | slots in the file, including those before byte 32768; allocated and synced |
 //! | 120 | 8 | pages in the map |
 //! | 128 | 8 | wall clock, ns since 1970 |
 //! | 136 | 1 | block that this root belongs to, 0 or 1 |

@@ -17,6 +17,9 @@ use std::ops::Range;
 /// Slots that share a word of bits.
 const GROUP_SLOTS: u64 = 64;
 
+/// Single slots from this number on are taken from the longest runs.
+const MANY_SLOTS: u64 = 16;
+
 /// The free and the taken slots of a data file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct SlotAllocator {
@@ -201,11 +204,17 @@ impl SlotAllocator {
         word & 1 << (slot.0 % GROUP_SLOTS) == 0
     }
 
-    /// Takes free slots, in ascending order, from the shortest runs: images need the long ones.
+    /// Takes free slots, in ascending order. A few come from the shortest runs, since images need the long
+    /// ones. Many come from the longest: where rows change all over a store, many map pages do, and again
+    /// with the next checkpoint, which finds their runs free.
     pub(super) fn take_any(&mut self, needed: u64) -> Vec<SlotId> {
         assert!(needed <= self.free, "room was made before");
         let mut runs: Vec<Range<u64>> = self.runs().collect();
-        runs.sort_by_key(|run| (run.end - run.start, run.start));
+        if needed < MANY_SLOTS {
+            runs.sort_by_key(|run| (run.end - run.start, run.start));
+        } else {
+            runs.sort_by_key(|run| (Reverse(run.end - run.start), run.start));
+        }
         let mut found: Vec<SlotId> =
             runs.into_iter().flatten().take(needed as usize).map(SlotId).collect();
         found.sort_unstable();
@@ -282,7 +291,7 @@ impl SlotAllocator {
 
 #[cfg(test)]
 mod tests {
-    use super::SlotAllocator;
+    use super::{MANY_SLOTS, SlotAllocator};
     use crate::buffer::page_map::Entry;
     use crate::ids::SlotId;
     use std::cmp::Reverse;
@@ -338,9 +347,13 @@ mod tests {
                     2 => {
                         let needed = random.u64(0..=slots.free().min(90));
                         let mut rows = rows(&before(&free, limit));
-                        rows.sort_by_key(|row| (row.1, row.0));
-                        let of_shortest = rows.iter().flat_map(|row| row.0..row.0 + row.1);
-                        let expected: BTreeSet<u64> = of_shortest.take(needed as usize).collect();
+                        if needed < MANY_SLOTS {
+                            rows.sort_by_key(|row| (row.1, row.0));
+                        } else {
+                            rows.sort_by_key(|row| (Reverse(row.1), row.0));
+                        }
+                        let of_runs = rows.iter().flat_map(|row| row.0..row.0 + row.1);
+                        let expected: BTreeSet<u64> = of_runs.take(needed as usize).collect();
                         let taken = slots.take_any(needed);
                         assert!(taken.iter().map(|slot| slot.0).eq(expected.iter().copied()));
                         free.retain(|slot| !expected.contains(slot));

@@ -1,4 +1,5 @@
-//! A checkpoint: a state machine that performs one I/O per step. The parent module lists its states.
+//! A checkpoint: a state machine that performs one I/O per step, a sync or a batch of writes. The parent
+//! module lists its states.
 //!
 //! Until its last step a checkpoint changes nothing visible in the data file except free slots: `root`,
 //! `read` and `load` return the last checkpoint until then. A step that fails with anything but `Full` closes
@@ -16,7 +17,7 @@ use crate::error::Result;
 use crate::ids::{Csn, PageId, SlotId, TreeId};
 use crate::planted_bug::{PlantedBug, planted};
 use syncline_instrument::clock;
-use syncline_vfs::{AlignedBuffer, Disk, File};
+use syncline_vfs::{AlignedBuffer, BatchWrite, Disk, File};
 
 /// The result of a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -343,7 +344,7 @@ impl Checkpoint {
         let from = self.map_written.len();
         let taken = self.taken.as_ref().expect("there was room before");
         let (slots, indices) = (&taken.map_pages[from..], &taken.map_indices[from..]);
-        let count = adjacent(slots).min(WRITE_BYTES_MAX / slot_bytes);
+        let count = slots.len().min(WRITE_BYTES_MAX / slot_bytes);
         let mut image = AlignedBuffer::zeroed(count * slot_bytes);
         for (at, target) in image.chunks_exact_mut(slot_bytes).enumerate() {
             let entries = self.plan.entries(&file.map, indices[at], &self.written);
@@ -355,7 +356,16 @@ impl Checkpoint {
                 tree: TreeId(0),
             });
         }
-        file.write(&image, file.offset(slots[0]))?;
+        let mut writes = Vec::new();
+        let mut slots = &slots[..count];
+        let mut rest = &image[..];
+        while !slots.is_empty() {
+            let (first, in_a_row) = (slots[0], adjacent(slots));
+            let (bytes, behind) = rest.split_at(in_a_row * slot_bytes);
+            writes.push(BatchWrite { bytes, offset: file.offset(first) });
+            (slots, rest) = (&slots[in_a_row..], behind);
+        }
+        file.write_batch(&writes)?;
         Ok(self.worked(image.len()))
     }
 

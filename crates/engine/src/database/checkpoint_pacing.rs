@@ -8,8 +8,11 @@
 //! A checkpoint's writes are spread over half of the time between the last two beginnings, and the growth of
 //! the file before it over an eighth of the time since the last one began. Both go at half that pace while
 //! log writes take more than twice as long as before, because each log sync also waits for what the
-//! checkpoint has put into the device's cache. There is no pause while the pool of pre-images is large, since
-//! it takes memory and writers wait when it is full. There is none either once the segments written since the
+//! checkpoint has put into the device's cache. A pause lasts until the part of the span has passed that
+//! belongs to the bytes written so far, so the span includes the writes themselves.
+//!
+//! There is no pause while the pool of pre-images is large, or while changed pages fill much of the cache,
+//! since writers wait when either is full. There is none either once the segments written since the
 //! checkpoint began reach `checkpoint_segment_bytes` again; then commits wait, too. In a log with a cap a
 //! quarter of the cap counts, if that is less.
 
@@ -96,7 +99,8 @@ impl<'m, D: Disk> CheckpointPacing<'m, D> {
             if self.ticks_until_next > 0 {
                 continue;
             }
-            if self.has_written(4, grown) || self.engine.core.buffer.wants_checkpoint() {
+            let is_due = self.has_written(4, grown) || self.engine.core.buffer.wants_checkpoint();
+            if is_due || self.is_running() {
                 self.checkpoint(grown);
             } else if self.has_written(NEAR, grown) || self.is_file_small(grown) {
                 self.make_room();
@@ -151,6 +155,12 @@ impl<'m, D: Disk> CheckpointPacing<'m, D> {
         is_changed && file_bytes.is_some_and(|bytes| bytes < self.engine.options.extent_bytes)
     }
 
+    /// True if a writer that lacked room has begun a checkpoint: writers move it on only until they have
+    /// room.
+    fn is_running(&self) -> bool {
+        self.engine.checkpoints.as_ref().is_some_and(Checkpoints::is_running)
+    }
+
     /// True if commits must wait for the checkpoint that is running.
     fn is_past_deadline(&self, grown: LogGrowth) -> bool {
         let segments = grown.segment_bytes - self.at_last.segment_bytes;
@@ -170,13 +180,15 @@ impl<'m, D: Disk> CheckpointPacing<'m, D> {
         let Some(checkpoints) = &engine.checkpoints else {
             return;
         };
-        let spread_ns = clock::now().saturating_sub(self.last_began) / 8;
+        let began = clock::now();
+        let spread_ns = began.saturating_sub(self.last_began) / 8;
         let mut all_bytes = 0;
         // The failure has closed the log, so the commits that it concerns report it.
         while let Ok(Step::Worked { bytes, left_bytes }) = checkpoints.make_room(&engine.core) {
             all_bytes = all_bytes.max(bytes + left_bytes);
             let grown = self.grown();
-            let pause_ns = self.share_ns(spread_ns, bytes, all_bytes, grown);
+            let share_ns = self.share_ns(spread_ns, (all_bytes - left_bytes, all_bytes), grown);
+            let pause_ns = pause_until(began + share_ns);
             if self.has_written(4, grown) || self.pause(Duration::from_nanos(pause_ns)) {
                 return;
             }
@@ -192,8 +204,9 @@ impl<'m, D: Disk> CheckpointPacing<'m, D> {
             return;
         };
         let now = clock::now();
-        // The failure has closed the log, so the commits that it concerns report it.
-        if !checkpoints.begin(&engine.core, &engine.tree_directory).is_ok_and(|begun| begun) {
+        // If a checkpoint is running already, this thread moves it on. The failure has closed the log, so the
+        // commits that it concerns report it.
+        if checkpoints.begin(&engine.core, &engine.tree_directory).is_err() {
             return;
         }
         self.interval_ns = now.saturating_sub(self.last_began);
@@ -204,7 +217,7 @@ impl<'m, D: Disk> CheckpointPacing<'m, D> {
             match checkpoints.drive(&engine.core) {
                 Ok(Step::Worked { bytes, left_bytes }) => {
                     all_bytes = all_bytes.max(bytes + left_bytes);
-                    let pause_ns = self.pause_ns(bytes, all_bytes);
+                    let pause_ns = self.pause_ns(all_bytes - left_bytes, all_bytes);
                     if self.pause(Duration::from_nanos(pause_ns)) {
                         return;
                     }
@@ -221,30 +234,36 @@ impl<'m, D: Disk> CheckpointPacing<'m, D> {
         engine.core.set_pressed(false);
     }
 
-    fn pause_ns(&mut self, bytes: u64, all_bytes: u64) -> Nanos {
+    fn pause_ns(&mut self, done_bytes: u64, all_bytes: u64) -> Nanos {
         let grown = self.grown();
         let pressed = self.is_past_deadline(grown);
         self.engine.core.set_pressed(pressed);
-        if pressed || self.engine.core.buffer.pre_images_press() {
+        let buffer = &self.engine.core.buffer;
+        if pressed || buffer.pre_images_press() || buffer.changed_pages_press() {
             return 0;
         }
-        self.share_ns(self.interval_ns / 2, bytes, all_bytes, grown)
+        let share_ns = self.share_ns(self.interval_ns / 2, (done_bytes, all_bytes), grown);
+        pause_until(self.last_began + share_ns)
     }
 
-    /// The part of a span that `bytes` of all bytes may take; twice that while log writes are slow.
+    /// The part of a span that belongs to the bytes done so far; twice that while log writes are slow.
     fn share_ns(
         &mut self,
         spread_ns: Nanos,
-        bytes: u64,
-        all_bytes: u64,
+        (done_bytes, all_bytes): (u64, u64),
         grown: LogGrowth,
     ) -> Nanos {
         let mean = self.write_ns_since_last_tick(grown);
         let slow = mean.is_some_and(|mean| mean / 2 > self.base_write_ns);
         let spread_ns = spread_ns * if slow { 2 } else { 1 };
-        let share = u128::from(spread_ns) * u128::from(bytes) / u128::from(all_bytes.max(1));
-        PAUSE_MAX_NS.min(u64::try_from(share).unwrap_or(u64::MAX))
+        let share = u128::from(spread_ns) * u128::from(done_bytes) / u128::from(all_bytes.max(1));
+        u64::try_from(share).unwrap_or(u64::MAX / 2)
     }
+}
+
+/// The pause until that time, if it has not passed.
+fn pause_until(time: Nanos) -> Nanos {
+    PAUSE_MAX_NS.min(time.saturating_sub(clock::now()))
 }
 
 /// True if `bytes` are at least this many quarters of a limit.

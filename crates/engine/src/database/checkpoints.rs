@@ -283,6 +283,11 @@ impl<D: Disk> Checkpoints<D> {
         last.expect("it has pages").0
     }
 
+    /// True if a checkpoint is running, and no other thread works on it just now.
+    pub(crate) fn is_running(&self) -> bool {
+        self.inside.try_lock().is_some_and(|inside| inside.running.is_some())
+    }
+
     /// The size of the data file; none while another thread works on it.
     pub(crate) fn file_bytes(&self) -> Option<u64> {
         self.inside.try_lock().map(|inside| inside.file.bytes())

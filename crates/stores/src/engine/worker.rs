@@ -19,7 +19,9 @@ use std::ops::Range;
 use std::rc::Rc;
 use std::task::Poll;
 use syncline_engine::log;
-use syncline_engine::{Database, PrefetchKey, Prefetcher, Result, RowLoad, Table, TypedSession};
+use syncline_engine::{
+    BufferMode, Database, PrefetchKey, Prefetcher, Result, RowLoad, Table, TypedSession,
+};
 use syncline_vfs::Disk;
 
 /// How many clients a worker must have for their reads to wait for each other: with fewer, the prefetch
@@ -41,6 +43,8 @@ pub(super) struct Part<D: Disk> {
     transaction_prefetcher: RefCell<Prefetcher<D>>,
     /// This pass has reads to prefetch.
     has_keys: Cell<bool>,
+    /// Rows may have to be read from the disk: then their reads go on during a write of the log.
+    may_read: bool,
     /// The memory of the last transaction, for the next one of any client: it is in the core's cache,
     /// while each client's own memory would have been evicted.
     memory: RefCell<(Box<ClientContext>, Box<Notes>)>,
@@ -61,6 +65,7 @@ impl<D: Disk> EngineWorker<D> {
                 prefetcher: RefCell::new(database.prefetcher()),
                 transaction_prefetcher: RefCell::new(database.prefetcher()),
                 has_keys: Cell::new(false),
+                may_read: database.options().buffer_mode != BufferMode::Resident,
                 memory: RefCell::default(),
                 numbers: RefCell::default(),
             })
@@ -82,9 +87,14 @@ impl<D: Disk> syncline_contract::Worker for EngineWorker<D> {
     #[inline]
     fn pass_ended(&self) {
         if let Some(part) = self.part.get() {
-            part.log.end_pass();
             let mut prefetcher = part.prefetcher.borrow_mut();
-            if part.has_keys.replace(false) {
+            let has_keys = part.has_keys.replace(false);
+            if has_keys && part.may_read {
+                prefetcher.begin();
+            }
+            part.log.end_pass();
+            if has_keys && !part.may_read {
+                // What is fetched into the processor's caches would not stay there during a write of the log.
                 prefetcher.begin();
             }
             if prefetcher.is_loading() {

@@ -3,10 +3,11 @@
 //! Syncs are the plain system calls. A sync interrupted by a signal is repeated; any other failure is
 //! returned unchanged, because a retry could report a false success.
 
-use super::batch_reader;
+use super::batch;
 use crate::aligned::AlignedBuffer;
 use crate::{
-    Access, BatchRead, Create, Error, File, OpenOptions, QueuedRead, ReadQueue, Result, WriteSync,
+    Access, BatchRead, BatchWrite, Create, Error, File, OpenOptions, QueuedRead, ReadQueue, Result,
+    WriteSync,
 };
 use rustix::fs::FallocateFlags;
 use rustix::io::{Errno, ReadWriteFlags, retry_on_intr};
@@ -161,7 +162,7 @@ impl File for RealFile {
         reads: &mut [BatchRead<'_>],
         completed: &mut dyn FnMut(usize, Result<&[u8]>),
     ) {
-        batch_reader::read(self.file.as_fd(), reads, &mut |position, read, is_filled| {
+        batch::read(self.file.as_fd(), reads, &mut |position, read, is_filled| {
             let bytes = if is_filled {
                 Ok(read.buffer.len())
             } else {
@@ -182,6 +183,16 @@ impl File for RealFile {
     fn write_at(&self, bytes: &[u8], offset: u64) -> Result<()> {
         let written = self.file.write_all_at(bytes, offset);
         written.map_err(|error| self.failed_write(bytes, offset, error))
+    }
+
+    fn write_batch(&self, writes: &[BatchWrite<'_>]) -> Result<()> {
+        let mut result = Ok(());
+        batch::write(self.file.as_fd(), writes, &mut |write| {
+            if result.is_ok() {
+                result = self.write_at(write.bytes, write.offset);
+            }
+        });
+        result
     }
 
     fn sync_data(&self) -> Result<()> {
@@ -211,6 +222,19 @@ impl File for RealFile {
         }
         let filled = self.reserve(from, bytes - from).and_then(|()| self.write_zeros(from, bytes));
         filled.map_err(|error| self.failed(format!("preallocate {bytes} bytes of"), error))
+    }
+
+    fn allocate(&self, bytes: u64) -> Result<()> {
+        let from = self.len()?;
+        if from >= bytes {
+            return Ok(());
+        }
+        let mode = FallocateFlags::empty();
+        match retry_on_intr(|| rustix::fs::fallocate(&self.file, mode, from, bytes - from)) {
+            Ok(()) => Ok(()),
+            Err(Errno::OPNOTSUPP | Errno::NOSYS) => self.preallocate(bytes),
+            Err(error) => Err(self.failed(format!("allocate {bytes} bytes of"), error)),
+        }
     }
 
     fn try_lock(&self) -> Result<()> {
@@ -281,6 +305,17 @@ mod tests {
         written.sync_all().unwrap();
         assert_eq!(written.len().unwrap(), 3 << 20);
         assert!(allocated(&written) >= 3 << 20);
+
+        let reserved = RealDisk.open(&folder.path().join("reserved"), new).unwrap();
+        reserved.write_at(b"kept", 0).unwrap();
+        for bytes in [3 << 20, 1 << 20] {
+            reserved.allocate(bytes).unwrap();
+            assert_eq!(reserved.len().unwrap(), 3 << 20, "it grows only");
+        }
+        assert!(allocated(&reserved) >= 3 << 20);
+        let mut bytes = [1; 8];
+        reserved.read_at(&mut bytes, 0).unwrap();
+        assert_eq!(&bytes, b"kept\0\0\0\0");
 
         let unwritten = RealDisk.open(&folder.path().join("unwritten"), new).unwrap();
         unwritten.allocate_unwritten(3 << 20).unwrap();

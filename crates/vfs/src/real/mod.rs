@@ -8,17 +8,17 @@
 //! | `disk.rs`, `file.rs` | names and files |
 //! | `file_range.rs` | `sync_file_range`, which makes nothing durable |
 //! | `durable_writer.rs`, `uring.rs` | the writer that the probe measures; io_uring for a write and its sync |
-//! | `read_ring.rs` | io_uring for many reads |
-//! | `batch_reader.rs` | many reads into borrowed buffers; the call waits for all of them |
+//! | `transfer_ring.rs` | io_uring for many reads and writes |
+//! | `batch.rs` | many reads into borrowed buffers, or many writes; the call waits for all of them |
 //! | `read_queue.rs` | reads under way while the thread does other things |
 
-mod batch_reader;
+mod batch;
 mod disk;
 mod durable_writer;
 mod file;
 mod file_range;
 mod read_queue;
-mod read_ring;
+mod transfer_ring;
 mod uring;
 
 pub use disk::RealDisk;

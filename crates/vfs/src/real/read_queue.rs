@@ -12,7 +12,7 @@
 
 #![allow(unsafe_code, reason = "io_uring submissions point to memory that the kernel writes later")]
 
-use super::read_ring::ReadRing;
+use super::transfer_ring::TransferRing;
 use crate::AlignedBuffer;
 use std::os::fd::BorrowedFd;
 
@@ -21,7 +21,7 @@ use std::os::fd::BorrowedFd;
 enum Ring {
     /// No read has needed one so far.
     Unused,
-    Ready(Box<ReadRing>),
+    Ready(Box<TransferRing>),
     Refused,
 }
 
@@ -115,7 +115,7 @@ impl ReadQueue {
         mut read: QueuedRead,
     ) -> Option<QueuedRead> {
         if let Ring::Unused = self.ring {
-            let ring = ReadRing::new(self.depth).map(Box::new);
+            let ring = TransferRing::new(self.depth).map(Box::new);
             self.ring = ring.map_or(Ring::Refused, Ring::Ready);
         }
         let Ring::Ready(ring) = &mut self.ring else {
@@ -131,7 +131,7 @@ impl ReadQueue {
         let memory = (read.buffer.as_mut_ptr(), read.buffer.len());
         // SAFETY: the buffer's bytes do not move with it, the queue keeps it until the read has completed,
         // and by invariant 1 it outlives the ring. Callers submit before they close the file.
-        unsafe { ring.push(file, memory, read.offset, position as u64) };
+        unsafe { ring.push_read(file, memory, read.offset, position as u64) };
         self.under_way[position] = Some(read);
         self.unsubmitted.push(position);
         None

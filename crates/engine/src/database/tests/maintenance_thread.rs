@@ -1,13 +1,16 @@
-//! The maintenance thread prepares the memory that a growing store needs next.
+//! The maintenance thread prepares the memory that a growing store needs next, and moves checkpoints on.
 
 use crate::database::maintenance_thread::MaintenanceThread;
 use crate::database::open::transient;
 use crate::options::Options;
 use crate::table::TypedSession;
 use crate::txn::Begin;
-use crate::{Kind, Schema, Value};
+use crate::{Database, Kind, Schema, Value};
+use std::path::Path;
 use std::thread::yield_now;
 use syncline_instrument::clock;
+use syncline_vfs::SimulatedDisk;
+use syncline_vfs::simulated::Metadata;
 
 #[test]
 fn the_thread_replaces_used_blocks() {
@@ -36,4 +39,24 @@ fn the_thread_replaces_used_blocks() {
         yield_now();
     }
     drop(thread);
+}
+
+/// A writer that lacked room had begun one and left it when there was room again; the thread began none,
+/// since one was running, and so writers had to wait for each.
+#[test]
+fn the_thread_finishes_a_checkpoint_that_a_writer_has_begun() {
+    let disk = SimulatedDisk::new(1, Metadata::Strict);
+    let database = Database::create_on(&disk, Path::new("db"), Options::default()).unwrap();
+    let schema = Schema::table("rows").column("id", Kind::Int).key(["id"]);
+    let table = database.create_table(schema.build().unwrap()).unwrap();
+    database.run(|transaction| transaction.insert(&table, &[Value::Int(1)])).unwrap();
+    let engine = database.engine();
+    let checkpoints = engine.checkpoints.as_ref().unwrap();
+    let before = checkpoints.stats().finished;
+    assert!(checkpoints.begin(&engine.core, &engine.tree_directory).unwrap());
+    let since = clock::now();
+    while checkpoints.stats().finished == before {
+        assert!(clock::now() - since < 60 * clock::SECOND, "nobody finishes it");
+        yield_now();
+    }
 }

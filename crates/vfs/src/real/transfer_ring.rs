@@ -1,14 +1,14 @@
-//! An io_uring for many reads at the same time.
+//! An io_uring for many transfers, that is reads and writes, at the same time.
 //!
-//! Invariants of [`ReadRing`]:
-//! 1. Dropping it waits for every read that was submitted: afterwards the kernel writes into no buffer any
-//!    more.
-//! 2. If submitting fails, the ring is *broken*: reads that were still queued are never submitted, those
+//! Invariants of [`TransferRing`]:
+//! 1. Dropping it waits for every transfer that was submitted: afterwards the kernel uses no buffer any more.
+//! 2. If submitting fails, the ring is *broken*: transfers that were still queued are never submitted, those
 //!    under way complete, and nothing new may be queued.
 
-#![allow(unsafe_code, reason = "io_uring submissions point to memory that the kernel writes later")]
+#![allow(unsafe_code, reason = "io_uring submissions point to memory that the kernel uses later")]
 
 use super::uring::is_passing;
+use io_uring::squeue::Entry;
 use io_uring::{IoUring, opcode, types};
 use std::fmt;
 use std::os::fd::{AsRawFd, BorrowedFd};
@@ -18,20 +18,20 @@ use std::time::Duration;
 /// The pause between two looks for completions when the kernel does not let the thread wait for them.
 const PAUSE: Duration = Duration::from_micros(50);
 
-/// Reads that are queued, under way or completed.
-pub(crate) struct ReadRing {
+/// Transfers that are queued, under way or completed.
+pub(crate) struct TransferRing {
     ring: IoUring,
     depth: u32,
-    /// Reads that are queued or under way, or whose completion has not been taken.
+    /// Transfers that are queued or under way, or whose completion has not been taken.
     outstanding: u32,
     is_broken: bool,
 }
 
-impl ReadRing {
-    /// A ring for that many reads at a time; none if the kernel refuses it.
-    pub(crate) fn new(depth: u32) -> Option<ReadRing> {
+impl TransferRing {
+    /// A ring for that many transfers at a time; none if the kernel refuses it.
+    pub(crate) fn new(depth: u32) -> Option<TransferRing> {
         let ring = IoUring::new(depth).ok()?;
-        Some(ReadRing { ring, depth, outstanding: 0, is_broken: false })
+        Some(TransferRing { ring, depth, outstanding: 0, is_broken: false })
     }
 
     pub(crate) fn outstanding(&self) -> u32 {
@@ -42,12 +42,12 @@ impl ReadRing {
         self.is_broken
     }
 
-    /// Reads that are queued and not submitted.
+    /// Transfers that are queued and not submitted.
     pub(crate) fn queued(&mut self) -> usize {
         self.ring.submission().len()
     }
 
-    /// True if another read may be queued.
+    /// True if another transfer may be queued.
     pub(crate) fn has_room(&self) -> bool {
         self.outstanding < self.depth && !self.is_broken
     }
@@ -58,27 +58,54 @@ impl ReadRing {
     ///
     /// The memory must stay valid, and nothing else may use it, until the read has completed or the ring is
     /// dropped. The file must stay open until the next submission.
-    pub(crate) unsafe fn push(
+    pub(crate) unsafe fn push_read(
         &mut self,
         file: BorrowedFd<'_>,
         (buffer, length): (*mut u8, usize),
         offset: u64,
         token: u64,
     ) {
-        assert!(self.has_room(), "a ring takes no more reads than it was made for");
         let length = u32::try_from(length).unwrap_or(u32::MAX);
-        let entry = opcode::Read::new(types::Fd(file.as_raw_fd()), buffer, length)
-            .offset(offset)
-            .build()
-            .user_data(token);
+        let read = opcode::Read::new(types::Fd(file.as_raw_fd()), buffer, length).offset(offset);
         // SAFETY: the caller keeps the buffer as the kernel needs it.
-        let pushed = unsafe { self.ring.submission().push(&entry) };
-        assert!(pushed.is_ok(), "the ring has an entry for each read");
+        unsafe { self.push(&read.build().user_data(token)) };
+    }
+
+    /// Queues a write of these bytes. There must be room.
+    ///
+    /// # Safety
+    ///
+    /// The bytes must stay valid and unchanged until the write has completed or the ring is dropped. The file
+    /// must stay open until the next submission.
+    pub(crate) unsafe fn push_write(
+        &mut self,
+        file: BorrowedFd<'_>,
+        bytes: &[u8],
+        offset: u64,
+        token: u64,
+    ) {
+        let length = u32::try_from(bytes.len()).unwrap_or(u32::MAX);
+        let file = types::Fd(file.as_raw_fd());
+        let write = opcode::Write::new(file, bytes.as_ptr(), length).offset(offset);
+        // SAFETY: the caller keeps the bytes as the kernel needs them.
+        unsafe { self.push(&write.build().user_data(token)) };
+    }
+
+    /// Queues an entry.
+    ///
+    /// # Safety
+    ///
+    /// What the entry points to must stay valid until it has completed or the ring is dropped.
+    unsafe fn push(&mut self, entry: &Entry) {
+        assert!(self.has_room(), "a ring takes no more transfers than it was made for");
+        // SAFETY: as the caller promises.
+        let pushed = unsafe { self.ring.submission().push(entry) };
+        assert!(pushed.is_ok(), "the ring has an entry for each transfer");
         self.outstanding += 1;
     }
 
-    /// Submits what is queued, and waits until a read has completed if `waits`. Returns how many of the
-    /// queued reads, the last ones, will never be submitted because the ring is broken.
+    /// Submits what is queued, and waits until a transfer has completed if `waits`. Returns how many of
+    /// the queued transfers, the last ones, will never be submitted because the ring is broken.
     pub(crate) fn submit(&mut self, waits: bool) -> u32 {
         let is_idle = self.ring.submission().is_empty();
         let waits = waits && self.outstanding > 0 && self.ring.completion().is_empty();
@@ -103,7 +130,7 @@ impl ReadRing {
         }
     }
 
-    /// Passes on the token and the result of each read that has completed.
+    /// Passes on the token and the result of each transfer that has completed.
     pub(crate) fn take_completed(&mut self, mut each: impl FnMut(u64, i32)) {
         for completion in self.ring.completion() {
             self.outstanding -= 1;
@@ -112,7 +139,7 @@ impl ReadRing {
     }
 }
 
-impl Drop for ReadRing {
+impl Drop for TransferRing {
     fn drop(&mut self) {
         while self.outstanding > 0 {
             self.submit(true);
@@ -121,10 +148,10 @@ impl Drop for ReadRing {
     }
 }
 
-impl fmt::Debug for ReadRing {
+impl fmt::Debug for TransferRing {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter
-            .debug_struct("ReadRing")
+            .debug_struct("TransferRing")
             .field("outstanding", &self.outstanding)
             .finish_non_exhaustive()
     }

@@ -1,42 +1,43 @@
-//! Many reads at once into borrowed buffers, through an io_uring of the calling thread.
+//! Many reads at once into borrowed buffers, or many writes, through an io_uring of the calling thread.
 //!
-//! Each thread that reads in batches sets up a ring of its own when it needs one for the first time. Where
-//! the kernel refuses a ring, the thread does not ask again, and its batches are read one by one.
+//! Each thread that reads or writes in batches sets up a ring of its own when it needs one for the first
+//! time. Where the kernel refuses a ring, the thread does not ask again, and its batches are read and written
+//! one by one.
 //!
 //! Invariants:
-//! 1. No call returns, and none unwinds, while the kernel may still write into a caller's buffer: the ring
-//!    is empty or dropped by then, and dropping it waits.
+//! 1. No call returns, and none unwinds, while the kernel may still use a caller's memory: the ring is empty
+//!    or dropped by then, and dropping it waits.
 //! 2. A read that did not fill its buffer is not filled for the caller either: the caller reads again, which
-//!    finds the end of the file or the error, in its own words.
+//!    finds the end of the file or the error, in its own words. The same holds for writes.
 //! 3. The caller's code runs while other reads are under way. It may come back here: the ring is not in its
 //!    place meanwhile, so these reads are made one by one.
 
-#![allow(unsafe_code, reason = "io_uring submissions point to memory that the kernel writes later")]
+#![allow(unsafe_code, reason = "io_uring submissions point to memory that the kernel uses later")]
 
-use super::read_ring::ReadRing;
-use crate::BatchRead;
+use super::transfer_ring::TransferRing;
+use crate::{BatchRead, BatchWrite};
 use std::cell::RefCell;
 use std::os::fd::BorrowedFd;
 
-/// Reads in flight at most.
+/// Transfers in flight at most.
 const DEPTH: u32 = 64;
 
 thread_local! {
-    static READER: RefCell<State> = const { RefCell::new(State::Unused) };
+    static RING: RefCell<State> = const { RefCell::new(State::Unused) };
 }
 
 /// The ring of a thread.
 enum State {
     Unused,
-    Ready(Box<ReadRing>),
+    Ready(Box<TransferRing>),
     /// In use by a call, refused by the kernel, or broken.
     Absent,
 }
 
 impl State {
-    fn ring(self) -> Option<Box<ReadRing>> {
+    fn ring(self) -> Option<Box<TransferRing>> {
         match self {
-            State::Unused => ReadRing::new(DEPTH).map(Box::new),
+            State::Unused => TransferRing::new(DEPTH).map(Box::new),
             State::Ready(ring) => Some(ring),
             State::Absent => None,
         }
@@ -50,25 +51,69 @@ pub(super) fn read(
     reads: &mut [BatchRead<'_>],
     completed: &mut dyn FnMut(usize, &mut BatchRead<'_>, bool),
 ) {
-    let ring = if reads.len() > 1 { READER.replace(State::Absent).ring() } else { None };
-    let begun = match ring {
-        Some(mut ring) => {
-            let begun = read_through(&mut ring, file, reads, completed);
-            if !ring.is_broken() {
-                READER.set(State::Ready(ring));
-            }
-            begun
-        }
-        None => 0,
+    let begun = if reads.len() > 1 {
+        with_ring(|ring| read_through(ring, file, reads, completed)).unwrap_or(0)
+    } else {
+        0
     };
     for (position, read) in reads.iter_mut().enumerate().skip(begun) {
         completed(position, read, false);
     }
 }
 
+/// Makes the writes of the batch. `failed` is called with each one that did not write all of its bytes.
+pub(super) fn write(
+    file: BorrowedFd<'_>,
+    writes: &[BatchWrite<'_>],
+    failed: &mut dyn FnMut(&BatchWrite<'_>),
+) {
+    let mut is_written = vec![false; writes.len()];
+    if writes.len() > 1 {
+        with_ring(|ring| write_through(ring, file, writes, &mut is_written));
+    }
+    let all = writes.iter().zip(is_written);
+    all.filter(|(_, is_written)| !is_written).for_each(|(write, _)| failed(write));
+}
+
+/// Runs `through` with the thread's ring, if it has one that is not in use.
+fn with_ring<R>(through: impl FnOnce(&mut TransferRing) -> R) -> Option<R> {
+    let mut ring = RING.replace(State::Absent).ring()?;
+    let result = through(&mut ring);
+    if !ring.is_broken() {
+        RING.set(State::Ready(ring));
+    }
+    Some(result)
+}
+
+fn write_through(
+    ring: &mut TransferRing,
+    file: BorrowedFd<'_>,
+    writes: &[BatchWrite<'_>],
+    is_written: &mut [bool],
+) {
+    let mut next = 0;
+    loop {
+        while next < writes.len() && ring.has_room() {
+            let BatchWrite { bytes, offset } = writes[next];
+            // SAFETY: the caller lends the bytes and the file for longer than this call, which leaves the
+            // ring empty.
+            unsafe { ring.push_write(file, bytes, offset, next as u64) };
+            next += 1;
+        }
+        if ring.outstanding() == 0 {
+            return;
+        }
+        ring.submit(true);
+        ring.take_completed(|token, result| {
+            let position = token as usize;
+            is_written[position] = usize::try_from(result) == Ok(writes[position].bytes.len());
+        });
+    }
+}
+
 /// Returns how many reads have been made, from the first on; fewer than all if the ring broke.
 fn read_through(
-    ring: &mut ReadRing,
+    ring: &mut TransferRing,
     file: BorrowedFd<'_>,
     reads: &mut [BatchRead<'_>],
     completed: &mut dyn FnMut(usize, &mut BatchRead<'_>, bool),
@@ -81,7 +126,7 @@ fn read_through(
             let memory = (buffer.as_mut_ptr(), buffer.len());
             // SAFETY: the caller lends the buffer and the file for longer than this call, which leaves the
             // ring empty, and which drops it if it unwinds.
-            unsafe { ring.push(file, memory, *offset, next as u64) };
+            unsafe { ring.push_read(file, memory, *offset, next as u64) };
             next += 1;
         }
         if ended.is_empty() && ring.outstanding() == 0 {
@@ -102,8 +147,8 @@ fn read_through(
 
 #[cfg(test)]
 mod tests {
-    use super::read;
-    use crate::BatchRead;
+    use super::{read, write};
+    use crate::{BatchRead, BatchWrite};
     use std::fs::File;
     use std::os::fd::AsFd;
     use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -157,6 +202,31 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let write_only = File::create(folder.path().join("file")).unwrap();
         assert_eq!(filled(&write_only, &mut reads_of(&mut [[0; 8]; 2], 0)), [false, false]);
+    }
+
+    #[test]
+    fn more_writes_than_the_ring_holds_are_made_and_refused_ones_are_left_to_the_caller() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("file");
+        let file = File::create(&path).unwrap();
+        let pieces: Vec<[u8; 10]> = (0..200).map(|number| [number; 10]).collect();
+        let offsets = (0..200).map(|number| (number * 37 % 200) * 10);
+        let pairs = pieces.iter().zip(offsets);
+        let writes: Vec<_> = pairs.map(|(bytes, offset)| BatchWrite { bytes, offset }).collect();
+        let left = |file: &File| {
+            let mut left = 0;
+            write(file.as_fd(), &writes, &mut |_| left += 1);
+            left
+        };
+        let expected = if has_ring() { 0 } else { writes.len() };
+        assert_eq!(left(&file), expected);
+        let written = std::fs::read(&path).unwrap();
+        for BatchWrite { bytes, offset } in writes.iter().filter(|_| expected == 0) {
+            assert_eq!(written[*offset as usize..][..10], **bytes);
+        }
+        let read_only = File::open(&path).unwrap();
+        assert_eq!(left(&read_only), writes.len());
+        assert_eq!(left(&file), expected);
     }
 
     #[test]
