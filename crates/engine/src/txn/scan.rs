@@ -278,8 +278,10 @@ fn visit_batch<D: Disk>(
             progress.passed += 1;
             let is_there = !row.word.is_ghost();
             long.clear();
-            let value = match ExtentPointer::from_value(batch.get(&row.value)) {
-                Some(pointer) if is_there && row.word.is_overflow() => {
+            let in_extents = is_there && row.word.is_overflow();
+            let pointer = in_extents.then(|| ExtentPointer::from_value(batch.get(&row.value)));
+            let value = match pointer.flatten() {
+                Some(pointer) => {
                     if !read_extents(&core.buffer, pointer, long)? {
                         still_registered(core, txn)?;
                         return Err(txn.conflict(Conflict::Dropped));
@@ -287,7 +289,7 @@ fn visit_batch<D: Disk>(
                     still_registered(core, txn)?;
                     &long[..]
                 }
-                _ => batch.get(&row.value),
+                None => batch.get(&row.value),
             };
             let base = is_there.then_some(value);
             if let (Some(at), Ordering::Equal) = (own, order) {
@@ -369,6 +371,7 @@ fn visit_own(
 }
 
 impl Progress<'_> {
+    #[inline]
     fn visit(&mut self, key: &[u8], value: &[u8], is_own: bool, visitor: Visitor<'_>) {
         self.left -= 1;
         if visitor(key, value).is_break() || self.left == 0 {

@@ -58,7 +58,6 @@ pub(super) struct Batch {
     pub(super) rows: Vec<BatchRow>,
     /// Their keys and values.
     pub(super) bytes: Vec<u8>,
-    key: Vec<u8>,
     pub(super) page: PageId,
     pub(super) counter: u64,
     /// The slots of the range.
@@ -175,10 +174,7 @@ impl Batch {
             return;
         }
         let start = self.bytes.len() as u32;
-        leaf.key_into(slot, &mut self.key);
-        self.bytes.extend_from_slice(&self.key);
-        let middle = self.bytes.len() as u32;
-        self.bytes.extend_from_slice(leaf.value(slot));
+        let middle = start + leaf.append_row(slot, &mut self.bytes) as u32;
         self.rows.push(BatchRow {
             key: start..middle,
             value: middle..self.bytes.len() as u32,

@@ -14,6 +14,7 @@ pub(crate) struct RowView<'a> {
 
 impl<'a> RowView<'a> {
     /// Opens a row. The key is unfolded into `plain`.
+    #[inline]
     pub(crate) fn open(
         schema: &'a Schema,
         key: &'a [u8],
