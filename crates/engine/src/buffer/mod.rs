@@ -73,7 +73,7 @@ mod version_word;
 
 pub(crate) use frame::{Content, Frame};
 pub(crate) use inner::{Branches, Inner};
-pub(crate) use leaf::{Leaf, NoRoom, POOR, SplitPlan, common_bytes};
+pub(crate) use leaf::{Leaf, NoRoom, POOR, RowCopy, SplitPlan, common_bytes};
 pub(crate) use load_queue::{BeginLoad, LoadQueue};
 pub(crate) use memory_need::MemoryNeed;
 #[cfg(test)]

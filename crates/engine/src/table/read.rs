@@ -171,9 +171,10 @@ fn scan_table<D: Disk>(
         limit: walk.limit,
     };
     let scanned = session.scan(table.tree(), scan, |key, value| {
-        let view = RowView::open(table.schema(), key, value, plain);
-        let row = view.map_err(|what| table.schema().damaged(what));
-        let visited = row.and_then(|view| visitor(Row { view }));
+        let visited = match RowView::open(table.schema(), key, value, plain) {
+            Ok(view) => visitor(Row { view }),
+            Err(what) => Err(table.schema().damaged(what)),
+        };
         visited.unwrap_or_else(|error| {
             outcome = Err(error);
             ControlFlow::Break(())

@@ -130,16 +130,16 @@ fn scan_with<D: Disk>(
     memory: &mut ScanMemory,
     visitor: Visitor<'_>,
 ) -> Result<Outcome> {
-    let ScanMemory { batch, long, .. } = memory;
+    let ScanMemory { batch, key, long, .. } = memory;
     while progress.left > 0 {
-        fill(core, txn, progress, batch)?;
+        fill(core, txn, progress, (batch, key))?;
         let left_before = progress.left;
-        if let Err(refusal) = visit_batch(core, txn, progress, (batch, long), visitor)? {
+        if let Err(refusal) = visit_batch(core, txn, progress, (batch, key, long), visitor)? {
             return Ok(Err(refusal));
         }
         if !planted(PlantedBug::GhostCountsAgainstLimit) {
             let handed_out = left_before - progress.left;
-            progress.in_vain += batch.rows.len().saturating_sub(handed_out);
+            progress.in_vain += batch.len().saturating_sub(handed_out);
         }
         if txn.is_validated() {
             record(core, txn, progress, batch)?;
@@ -156,7 +156,7 @@ fn fill<D: Disk>(
     core: &Core<D>,
     txn: &mut Transaction,
     progress: &mut Progress<'_>,
-    batch: &mut Batch,
+    (batch, key): (&mut Batch, &mut Vec<u8>),
 ) -> Result<()> {
     loop {
         step(Step::Read);
@@ -173,7 +173,7 @@ fn fill<D: Disk>(
     }
     if !txn.is_validated() && batch.newest > txn.read_point {
         step(Step::Read);
-        find_versions(core, txn, progress.tree, batch);
+        find_versions(core, txn, progress.tree, (batch, key));
     }
     still_registered(core, txn)
 }
@@ -233,22 +233,25 @@ fn bound_key(bound: Bound<&[u8]>) -> Option<&[u8]> {
 }
 
 /// Replaces rows that are newer than the snapshot by their versions.
-fn find_versions<D: Disk>(core: &Core<D>, txn: &mut Transaction, tree: u32, batch: &mut Batch) {
+fn find_versions<D: Disk>(
+    core: &Core<D>,
+    txn: &mut Transaction,
+    tree: u32,
+    (batch, key): (&mut Batch, &mut Vec<u8>),
+) {
     let id = txn.trees[tree as usize].id;
-    for at in 0..batch.rows.len() {
-        if batch.rows[at].word.csn() <= txn.read_point {
+    batch.begin_key(key);
+    for row in 0..batch.len() {
+        let word = batch.stored_word(row);
+        if word.csn() <= txn.read_point {
             continue;
         }
-        let key = batch.get(&batch.rows[at].key);
+        batch.read(row, 0, key);
         let name = Name { hash: hash(id, key), tree: id, key };
-        let version = core.versions.find(name, txn.read_point, &mut txn.value);
-        let start = batch.bytes.len() as u32;
-        if version.is_some() {
-            batch.bytes.extend_from_slice(&txn.value);
+        match core.versions.find(name, txn.read_point, &mut txn.value) {
+            Some(version) => batch.set_version(row, version, &txn.value),
+            None => batch.set_version(row, word.ghost(), &[]),
         }
-        let row = &mut batch.rows[at];
-        row.value = start..batch.bytes.len() as u32;
-        row.word = version.unwrap_or(row.word.ghost());
     }
 }
 
@@ -258,13 +261,15 @@ fn visit_batch<D: Disk>(
     core: &Core<D>,
     txn: &mut Transaction,
     progress: &mut Progress<'_>,
-    (batch, long): (&mut Batch, &mut Vec<u8>),
+    (batch, key, long): (&Batch, &mut Vec<u8>, &mut Vec<u8>),
     visitor: Visitor<'_>,
 ) -> Result<Outcome> {
     progress.passed = 0;
-    while progress.passed < batch.rows.len() {
-        let row = &batch.rows[progress.passed];
-        let key = batch.get(&row.key);
+    let mut versions = 0;
+    batch.begin_key(key);
+    while progress.passed < batch.len() {
+        let (word, stored) = batch.read(progress.passed, versions, key);
+        let key = &key[..];
         let own = progress.next_own(txn);
         let order = own.map_or(Ordering::Greater, |at| {
             progress.compare(txn.arena.get(txn.writes.get(at).key), key)
@@ -275,11 +280,12 @@ fn visit_batch<D: Disk>(
                 return Ok(Err(refusal));
             }
         } else {
+            versions += usize::from(batch.has_version(progress.passed, versions));
             progress.passed += 1;
-            let is_there = !row.word.is_ghost();
+            let is_there = !word.is_ghost();
             long.clear();
-            let in_extents = is_there && row.word.is_overflow();
-            let pointer = in_extents.then(|| ExtentPointer::from_value(batch.get(&row.value)));
+            let in_extents = is_there && word.is_overflow();
+            let pointer = in_extents.then(|| ExtentPointer::from_value(stored));
             let value = match pointer.flatten() {
                 Some(pointer) => {
                     if !read_extents(&core.buffer, pointer, long)? {
@@ -289,7 +295,7 @@ fn visit_batch<D: Disk>(
                     still_registered(core, txn)?;
                     &long[..]
                 }
-                None => batch.get(&row.value),
+                None => stored,
             };
             let base = is_there.then_some(value);
             if let (Some(at), Ordering::Equal) = (own, order) {
@@ -448,7 +454,7 @@ fn record<D: Disk>(
     let near = add_bound(core, txn, progress.near.get())?;
     let mut slots = batch.slots.clone();
     let far = if progress.is_stopped {
-        if let Some(last) = progress.passed.checked_sub(1).map(|at| batch.rows[at].slot) {
+        if let Some(last) = progress.passed.checked_sub(1).map(|row| batch.slot(row)) {
             match progress.scan.direction {
                 Direction::Ascending => slots.end = last + 1,
                 Direction::Descending => slots.start = last,

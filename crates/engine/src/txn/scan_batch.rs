@@ -1,10 +1,10 @@
 //! The rows of a scan in one leaf, copied under its latch, and the other state of a scan. All memory is
 //! reused: a session that has scanned before allocates nothing for rows.
 
-use crate::buffer::Leaf;
 use crate::buffer::VersionWord;
+use crate::buffer::{Leaf, RowCopy};
 use crate::ids::{Csn, PageId};
-use crate::txn::transaction_pool::clear;
+use crate::txn::transaction_pool::{BYTES_RETAINED, clear};
 use crate::txn::validate::{leaf_position, next_fence};
 use std::ops::{Bound, Range};
 
@@ -14,6 +14,8 @@ pub(super) struct ScanMemory {
     pub(super) batch: Batch,
     pub(super) near: Edge,
     pub(super) last: Vec<u8>,
+    /// The key of the row that is passed to the visitor.
+    pub(super) key: Vec<u8>,
     /// A value from extents.
     pub(super) long: Vec<u8>,
 }
@@ -23,7 +25,9 @@ impl ScanMemory {
     #[inline]
     pub(super) fn clear(&mut self) -> usize {
         self.batch.leaf_rows = 0;
-        clear(&mut self.long) + clear(&mut self.batch.rows) + clear(&mut self.batch.bytes)
+        let Batch { rows, versions, version_bytes, .. } = &mut self.batch;
+        versions.clear();
+        clear(&mut self.long) + rows.clear(BYTES_RETAINED) + clear(version_bytes)
     }
 }
 
@@ -55,9 +59,10 @@ impl Edge {
 #[derive(Debug, Default)]
 pub(super) struct Batch {
     /// In the scan's direction.
-    pub(super) rows: Vec<BatchRow>,
-    /// Their keys and values.
-    pub(super) bytes: Vec<u8>,
+    rows: RowCopy,
+    /// Rows that were different at the read point, in the order of the batch.
+    versions: Vec<Version>,
+    version_bytes: Vec<u8>,
     pub(super) page: PageId,
     pub(super) counter: u64,
     /// The slots of the range.
@@ -71,14 +76,12 @@ pub(super) struct Batch {
     has_next: bool,
 }
 
-/// A row of a batch.
+/// A row of a batch as it was at the read point.
 #[derive(Debug)]
-pub(super) struct BatchRow {
-    pub(super) key: Range<u32>,
-    pub(super) value: Range<u32>,
-    /// Without the lock bit of a commit under way.
-    pub(super) word: VersionWord,
-    pub(super) slot: u32,
+struct Version {
+    row: usize,
+    word: VersionWord,
+    value: Range<usize>,
 }
 
 /// Which rows a batch takes.
@@ -95,8 +98,9 @@ pub(super) struct Take<'a> {
 impl Batch {
     /// Takes rows from one leaf, ascending or descending.
     pub(super) fn take(&mut self, leaf: &Leaf, page: PageId, take: Take<'_>, upwards: bool) {
-        self.rows.clear();
-        self.bytes.clear();
+        self.rows.begin(leaf);
+        self.versions.clear();
+        self.version_bytes.clear();
         self.page = page;
         self.counter = leaf.counter();
         self.leaf_rows = leaf.count();
@@ -116,10 +120,12 @@ impl Batch {
             self.take_row(leaf, slot, take.ghosts_after);
             if self.rows.len() == take.most && slot + 1 < end {
                 self.slots = first as u32..slot as u32 + 1;
+                self.rows.copy(leaf);
                 self.continue_after_last();
                 return;
             }
         }
+        self.rows.copy(leaf);
         self.slots = first as u32..end as u32;
         if let Some(fence) = next_fence(leaf, take.upper) {
             self.continue_at(Bound::Included(fence));
@@ -133,10 +139,12 @@ impl Batch {
             self.take_row(leaf, slot, take.ghosts_after);
             if self.rows.len() == take.most && slot > first {
                 self.slots = slot as u32..end as u32;
+                self.rows.copy(leaf);
                 self.continue_after_last();
                 return;
             }
         }
+        self.rows.copy(leaf);
         self.slots = first as u32..end as u32;
         if let Some(fence) = leaf_before(leaf, take.lower) {
             self.continue_at(Bound::Excluded(fence));
@@ -160,9 +168,10 @@ impl Batch {
     }
 
     fn continue_after_last(&mut self) {
-        let last = self.rows.last().expect("a truncated batch has a row");
-        let key = &self.bytes[last.key.start as usize..last.key.end as usize];
-        self.next.set(Bound::Excluded(key));
+        let last = self.rows.len().checked_sub(1).expect("a truncated batch has a row");
+        self.rows.begin_key(&mut self.next.key);
+        self.rows.read(last, &mut self.next.key);
+        self.next.kind = Bound::Excluded(());
         self.has_next = true;
     }
 
@@ -173,20 +182,58 @@ impl Batch {
         if word.is_ghost() && ghosts_after.is_none_or(|point| word.csn() <= point) {
             return;
         }
-        let start = self.bytes.len() as u32;
-        let middle = start + leaf.append_row(slot, &mut self.bytes) as u32;
-        self.rows.push(BatchRow {
-            key: start..middle,
-            value: middle..self.bytes.len() as u32,
-            word,
-            slot: slot as u32,
-        });
+        self.rows.add(leaf, slot);
     }
 
-    /// A key or value.
+    pub(super) fn len(&self) -> usize {
+        self.rows.len()
+    }
+
+    /// The slot of a row.
+    pub(super) fn slot(&self, row: usize) -> u32 {
+        self.rows.slot(row)
+    }
+
+    /// The word of a row in the leaf, without the lock bit of a commit under way.
     #[inline]
-    pub(super) fn get(&self, bytes: &Range<u32>) -> &[u8] {
-        &self.bytes[bytes.start as usize..bytes.end as usize]
+    pub(super) fn stored_word(&self, row: usize) -> VersionWord {
+        self.rows.word(row).unlocked()
+    }
+
+    /// Reads a row at the read point: writes its key into `key`, which holds that of another row of the
+    /// batch, and returns its word and its value. `versions` is how many rows before it have versions.
+    #[inline]
+    pub(super) fn read(
+        &self,
+        row: usize,
+        versions: usize,
+        key: &mut Vec<u8>,
+    ) -> (VersionWord, &[u8]) {
+        let (word, value) = self.rows.read(row, key);
+        match self.versions.get(versions) {
+            Some(version) if version.row == row => {
+                (version.word, &self.version_bytes[version.value.clone()])
+            }
+            _ => (word.unlocked(), value),
+        }
+    }
+
+    /// True if the row has a version, and `versions` rows before it.
+    #[inline]
+    pub(super) fn has_version(&self, row: usize, versions: usize) -> bool {
+        self.versions.get(versions).is_some_and(|version| version.row == row)
+    }
+
+    /// Sets a row's state at the read point: later rows come later.
+    pub(super) fn set_version(&mut self, row: usize, word: VersionWord, value: &[u8]) {
+        let start = self.version_bytes.len();
+        self.version_bytes.extend_from_slice(value);
+        self.versions.push(Version { row, word, value: start..self.version_bytes.len() });
+    }
+
+    /// Prepares `key` for [`Batch::read`].
+    pub(super) fn begin_key(&self, key: &mut Vec<u8>) {
+        self.rows.begin_key(key);
     }
 }
 

@@ -41,6 +41,7 @@
 //! | file | contents |
 //! |---|---|
 //! | `view` | reading: search, keys, words, values, fences |
+//! | `row_copy` | rows copied to be read without the latch |
 //! | `change` | inserting, growing, writing and removing rows |
 //! | `rebuild` | compaction, splits and merges |
 //! | `position_guess`, `counter` | finding numbered rows without a search; the source of counters |
@@ -54,10 +55,12 @@ mod last_insert;
 mod pack;
 mod position_guess;
 mod rebuild;
+mod row_copy;
 mod view;
 
 pub(crate) use change::{NoRoom, POOR};
 pub(crate) use rebuild::SplitPlan;
+pub(crate) use row_copy::RowCopy;
 pub(crate) use view::Leaf;
 pub(crate) use view::common_bytes;
 pub(super) use view::head_of;

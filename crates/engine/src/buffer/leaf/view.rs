@@ -431,22 +431,6 @@ impl Leaf {
         out.extend_from_slice(self.tail(slot));
     }
 
-    /// Appends the row's key and then its value to `out`. Returns the length of the key in bytes.
-    #[inline]
-    pub(crate) fn append_row(&self, slot: usize, out: &mut Vec<u8>) -> usize {
-        let row = self.row(slot);
-        let suffix_bytes = usize::from(u16_at(&self.bytes, row + SUFFIX_AT));
-        let value_bytes = usize::from(u16_at(&self.bytes, row + LENGTH_AT));
-        // The value lies behind the end of the key.
-        let rest = suffix_bytes.saturating_sub(HEAD_BYTES) + value_bytes;
-        let prefix = self.prefix();
-        let head = self.head(slot).to_be_bytes();
-        out.extend_from_slice(prefix);
-        out.extend_from_slice(&head[..suffix_bytes.min(HEAD_BYTES)]);
-        out.extend_from_slice(&self.bytes[row + ROW_BYTES..row + ROW_BYTES + rest]);
-        prefix.len() + suffix_bytes
-    }
-
     /// The length of the row's key in bytes.
     pub(crate) fn key_bytes(&self, slot: usize) -> usize {
         usize::from(self.prefix) + self.suffix_bytes(slot)

@@ -1,7 +1,7 @@
 //! A leaf compared with a sorted map, on pages of 512 bytes; and damage that its check must find.
 
 use crate::buffer::VersionWord;
-use crate::buffer::{Leaf, NoRoom, page};
+use crate::buffer::{Leaf, NoRoom, RowCopy, page};
 use crate::ids::{Csn, PageId, TreeId};
 use std::collections::BTreeMap;
 
@@ -144,6 +144,36 @@ fn a_leaf_behaves_like_a_sorted_map() {
         compare(&Leaf::from_image(image.into()), &model, seed);
     }
     assert!(refusals > 1000, "pages were full {refusals} times");
+}
+
+#[test]
+fn copied_rows_read_as_in_their_leaf() {
+    let mut copy = RowCopy::default();
+    for seed in 0..100 {
+        let mut random = fastrand::Rng::with_seed(seed);
+        let shape = random.u32(..SHAPES);
+        let (mut leaf, mut model) = (empty(shape), Model::new());
+        for _ in 0..100 {
+            step(&mut random, shape, &mut leaf, &mut model);
+            let slots: Vec<usize> = (0..leaf.count()).filter(|_| random.bool()).collect();
+            copy.begin(&leaf);
+            for slot in &slots {
+                copy.add(&leaf, *slot);
+            }
+            copy.copy(&leaf);
+            assert_eq!(copy.len(), slots.len());
+            let (mut key, mut expected) = (vec![9; 3], Vec::new());
+            copy.begin_key(&mut key);
+            for (row, slot) in slots.into_iter().enumerate() {
+                let read = copy.read(row, &mut key);
+                assert_eq!(read, (leaf.word(slot), leaf.value(slot)), "seed {seed}");
+                assert_eq!(copy.word(row), leaf.word(slot), "seed {seed}");
+                leaf.key_into(slot, &mut expected);
+                assert_eq!(key, expected, "seed {seed}");
+                assert_eq!(copy.slot(row), slot as u32, "seed {seed}");
+            }
+        }
+    }
 }
 
 #[test]
