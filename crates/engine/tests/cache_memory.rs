@@ -1,7 +1,10 @@
 //! The memory that the system counts for a process stays within a database's cache, however many threads use
 //! it one after the other. The test has a process of its own, so that no other test's memory counts.
 
-use std::fs;
+#[path = "shared/anonymous_memory.rs"]
+mod anonymous_memory;
+
+use anonymous_memory::anonymous_bytes;
 use std::ops::ControlFlow;
 use std::thread;
 use syncline_engine::{
@@ -15,15 +18,6 @@ const ROWS: i64 = 64_000;
 
 /// What the log, the threads and the allocator may take besides.
 const OTHER_BYTES: u64 = 10 << 20;
-
-/// Memory of the process that is not that of files, in bytes.
-fn anonymous_bytes() -> u64 {
-    let status = fs::read_to_string("/proc/self/status").expect("the kernel describes a process");
-    let kib = status.lines().find_map(|line| {
-        line.strip_prefix("RssAnon:")?.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()
-    });
-    kib.expect("the kernel counts the memory of a process") << 10
-}
 
 #[test]
 fn threads_that_use_a_database_in_turn_share_the_memory_of_its_cache() {

@@ -1,7 +1,10 @@
 //! A large object is written and read with a small part of it in memory, also where the database's cache is
 //! much smaller. The test has a process of its own, so that no other test's memory counts.
 
-use std::fs;
+#[path = "shared/anonymous_memory.rs"]
+mod anonymous_memory;
+
+use anonymous_memory::anonymous_bytes;
 use std::io::{Read, Write};
 use syncline_engine::{Begin, BufferMode, Database, Options, log};
 
@@ -10,15 +13,6 @@ const OBJECT_BYTES: u64 = 64 << 20;
 
 /// What the log, the threads and the allocator may take besides.
 const OTHER_BYTES: u64 = 16 << 20;
-
-/// Memory of the process that is not that of files, in bytes.
-fn anonymous_bytes() -> u64 {
-    let status = fs::read_to_string("/proc/self/status").expect("the kernel describes a process");
-    let kib = status.lines().find_map(|line| {
-        line.strip_prefix("RssAnon:")?.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()
-    });
-    kib.expect("the kernel counts the memory of a process") << 10
-}
 
 /// Bytes of the object from `offset` on.
 fn fill(bytes: &mut [u8], offset: u64) {
