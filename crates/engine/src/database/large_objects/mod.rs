@@ -26,7 +26,8 @@
 //!    later commit number, so two openings that have both written objects differ in it.
 //! 3. A part is at most a quarter of a log record and of a row, whatever their limits are.
 //! 4. Ids ascend: a new one is behind every id in the table, and not before the read point of its
-//!    transaction. So the id of a deleted object names no other one.
+//!    transaction. So the id of a deleted object names no other one, except in a database into which objects
+//!    were loaded from another one's dump.
 //!
 //! | file | what it holds |
 //! |---|---|
