@@ -42,8 +42,8 @@ fn kill_9_of_the_program_ends_a_private_server_too() {
     assert_ne!(servers_of(folder.path()), 0);
     child.kill().unwrap();
     child.wait().unwrap();
-    // The supervisor now has no parent that waits for it, so the test waits for the last thing it removes, and
-    // for its own end: its command line names the server, too.
+    // The supervisor now has no parent that waits for it, so the test waits for the last thing it removes,
+    // and for its own end: its command line names the server, too.
     let patience = 6_000; // a minute: a server on a busy disk ends slowly
     for _ in 0..patience {
         if left_behind(folder.path()).is_empty() && servers_of(folder.path()) == 0 {

@@ -24,6 +24,9 @@ pub(super) const OPENING: usize = 3;
 const PART: usize = 1;
 pub(super) const CONTENT: usize = 2;
 
+/// Parts that one transaction discards at most: some of its log record, whatever the log's cap is.
+const PARTS_PER_DISCARD: usize = 100;
+
 /// The index of the objects that are being written.
 const UNFINISHED: &str = "unfinished";
 
@@ -167,23 +170,32 @@ impl LargeObjects {
         if !row.map(is_finished).transpose()?.unwrap_or(false) {
             return Ok(false);
         }
-        self.remove(transaction, id)?;
+        self.remove(transaction, id, usize::MAX)?;
         Ok(true)
     }
 
-    /// Deletes the row of an object and its parts.
-    fn remove<D: Disk>(&self, transaction: &mut Transaction<'_, D>, id: i64) -> Result<()> {
+    /// Deletes up to `most` parts of an object, and its row if no others are left; false if some are.
+    fn remove<D: Disk>(
+        &self,
+        transaction: &mut Transaction<'_, D>,
+        id: i64,
+        most: usize,
+    ) -> Result<bool> {
         let mut parts = Vec::new();
         let range = [Value::Int(id)];
         let range = KeyRange::prefix(&range);
-        transaction.scan_keys(&self.parts, range, Direction::Ascending, usize::MAX, |row| {
+        transaction.scan_keys(&self.parts, range, Direction::Ascending, most, |row| {
             parts.push(number(row, PART)?);
             Ok(ControlFlow::Continue(()))
         })?;
+        let are_all = parts.len() < most;
         for part in parts {
             transaction.delete(&self.parts, &[Value::Int(id), Value::Int(part)])?;
         }
-        transaction.delete(&self.table, &[Value::Int(id)])
+        if are_all {
+            transaction.delete(&self.table, &[Value::Int(id)])?;
+        }
+        Ok(are_all)
     }
 
     /// Discards what earlier openings left. Another thread may do the same at the same time.
@@ -207,17 +219,23 @@ impl LargeObjects {
         Ok(())
     }
 
-    /// Deletes an object that is not finished, if it is still there.
+    /// Deletes an object that is not finished, if it is still there, in several transactions: nobody sees its
+    /// parts, and a single log record might not hold all of these deletes.
     pub(super) fn discard<D: Disk>(&self, database: &Database<D>, id: i64) -> Result<()> {
         let mut session = database.session()?;
-        let ((), ticket) = session.run(Begin::Serializable, |transaction| {
-            let row = transaction.get(&self.table, &[Value::Int(id)])?;
-            match row.map(is_finished).transpose()? {
-                Some(false) => self.remove(transaction, id),
-                Some(true) | None => Ok(()),
-            }
-        })?;
-        session.wait(ticket)
+        let mut is_gone = false;
+        while !is_gone {
+            let (gone, ticket) = session.run(Begin::Serializable, |transaction| {
+                let row = transaction.get(&self.table, &[Value::Int(id)])?;
+                match row.map(is_finished).transpose()? {
+                    Some(false) => self.remove(transaction, id, PARTS_PER_DISCARD),
+                    Some(true) | None => Ok(true),
+                }
+            })?;
+            session.wait(ticket)?;
+            is_gone = gone;
+        }
+        Ok(())
     }
 }
 

@@ -139,6 +139,19 @@ fn an_object_is_invisible_until_it_is_finished_and_gone_if_it_is_not() {
 }
 
 #[test]
+fn more_parts_than_one_log_record_can_delete_are_discarded() {
+    let options = Options { checkpoint_by_itself: true, ..Options::tiny() };
+    let disk = SimulatedDisk::new(1, Metadata::Strict);
+    let database = Database::create_on(&disk, Path::new("db"), options).unwrap();
+    let objects = database.large_objects("files").unwrap();
+    let mut writer = objects.write(&database).unwrap();
+    writer.write_all(&content(objects.part_bytes * 600)).unwrap();
+    assert_eq!(rows(&database, "files.parts"), 599);
+    drop(writer);
+    assert_eq!((rows(&database, "files"), rows(&database, "files.parts")), (0, 0));
+}
+
+#[test]
 fn a_deleted_object_stays_for_a_snapshot_and_its_id_is_not_used_again() {
     let database = transient();
     let objects = database.large_objects("files").unwrap();
