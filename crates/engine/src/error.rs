@@ -9,8 +9,8 @@ use std::sync::Arc;
 /// The largest allowed `record_bytes_max` of a log; what to do about a longer record depends on it.
 pub(crate) const RECORD_BYTES_MAX: u64 = 64 << 20;
 
-/// A result of the engine.
-pub type Result<T> = std::result::Result<T, Error>;
+/// A result of the engine, or with its own error of a caller.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// A failed operation of the engine.
 #[derive(Debug, thiserror::Error)]
@@ -453,6 +453,26 @@ pub enum Error {
         /// How many columns there are.
         columns: usize,
     },
+    /// A table that was to be opened or made exists with another definition.
+    #[error(
+        "table {table} exists with {what}; change it with change_table, or choose another name"
+    )]
+    OtherDefinition {
+        /// The table.
+        table: String,
+        /// The difference.
+        what: String,
+    },
+    /// A value that cannot be read as the requested type.
+    #[error("column {column} of table {table} holds {what}")]
+    Unreadable {
+        /// The table.
+        table: String,
+        /// The column.
+        column: String,
+        /// What it holds, and the type that was asked for.
+        what: String,
+    },
     /// One row was requested by an index that may have several rows for the same values.
     #[error(
         "index {index} of table {table} is not unique, so it may have several rows for these values; scan it"
@@ -502,6 +522,13 @@ pub enum Error {
         /// Why not.
         failure: PatchFailure,
     },
+}
+
+impl Error {
+    /// The conflict, if it is one.
+    pub(crate) fn conflict(&self) -> Option<Conflict> {
+        if let Error::Conflict(conflict) = self { Some(*conflict) } else { None }
+    }
 }
 
 /// Why a patch does not fit a row.

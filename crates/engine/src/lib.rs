@@ -1,19 +1,19 @@
 //! An embedded store with group commit: typed tables, serializable transactions, recovery after a crash.
 //!
-//! A [`Database`] is a directory. Its tables have a [`Schema`]; a [`TypedSession`] runs one transaction at a
-//! time over them, on the caller's thread. A commit takes its place in one total order and is published; the
-//! log writes whole groups of commits with one sync. A commit therefore returns a [`Ticket`](log::Ticket),
-//! which is complete when its group is stable: block on it with [`TypedSession::wait`], or await
-//! [`Database::completion`].
+//! A [`Database`] is a directory. Its tables have a [`Schema`]; [`Database::run`] runs a closure as a
+//! [`Transaction`] over them, on the caller's thread. A commit takes its place in one total order and is
+//! published; the log writes whole groups of commits with one sync. [`Database::run_async`] awaits that. A
+//! [`TypedSession`] goes one step at a time: its commit returns a [`Ticket`](log::Ticket), which is complete
+//! when its group is stable: block on it with [`TypedSession::wait`], or await [`Database::completion`].
 //!
 //! ```
-//! use syncline_engine::{Change, Database, Kind, Options, Schema, Value};
+//! use syncline_engine::{Change, Database, Kind, Options, Result, Schema, values};
 //!
-//! # fn main() -> syncline_engine::Result<()> {
+//! # fn main() -> Result<()> {
 //! # let folder = tempfile::tempdir().expect("a folder for the example");
 //! # let directory = folder.path().join("bank");
 //! let database = Database::open_or_create(&directory, Options::default())?;
-//! let accounts = database.create_table(
+//! let accounts = database.open_or_create_table(
 //!     Schema::table("accounts")
 //!         .column("id", Kind::Int)
 //!         .column("owner", Kind::Text)
@@ -23,20 +23,18 @@
 //!         .build()?,
 //! )?;
 //! database.run(|transaction| {
-//!     transaction.insert(&accounts, &[Value::Int(1), Value::Text("ada"), Value::Int(100)])?;
-//!     transaction.insert(&accounts, &[Value::Int(2), Value::Text("bob"), Value::Int(100)])
+//!     transaction.insert(&accounts, values![1, "ada", 100])?;
+//!     transaction.insert(&accounts, values![2, "bob", 100])
 //! })?;
 //! // Additions to one row do not conflict; the bound is checked when the row is locked.
 //! database.run(|transaction| {
-//!     let paid = Change::add(2, Value::Int(-30)).at_least(Value::Int(0));
-//!     transaction.update(&accounts, &[Value::Int(1)], &[paid])?;
-//!     transaction.update(&accounts, &[Value::Int(2)], &[Change::add(2, Value::Int(30))])
+//!     transaction.update(&accounts, values![1], &[Change::add("balance", -30).at_least(0)])?;
+//!     transaction.update(&accounts, values![2], &[Change::add("balance", 30)])
 //! })?;
-//! let balance = database.run(|transaction| {
-//!     let row = transaction.get(&accounts, &[Value::Int(1)])?.expect("it was inserted");
-//!     Ok(row.value(2)?.as_int())
+//! let balance: i64 = database.read(|transaction| -> Result<_> {
+//!     transaction.get(&accounts, values![1])?.expect("it was inserted").get("balance")
 //! })?;
-//! assert_eq!(balance, Some(70)); // stable: `run` has waited
+//! assert_eq!(balance, 70); // stable: `run` has waited
 //! database.close()?;
 //! # Ok(())
 //! # }
@@ -210,7 +208,8 @@ mod txn;
 pub use access::key::KeyRange;
 pub use access::row::{TextRun, Texts};
 pub use access::schema::{
-    Builder, Collation, Column, Decimal, Index, KeyColumn, KeyPart, Kind, Schema, Value, asc, desc,
+    Builder, Collation, Column, Decimal, FromValue, Index, KeyColumn, KeyPart, Kind, OwnedValue,
+    Schema, Value, asc, desc,
 };
 pub use conflict::Conflict;
 pub use database::{
@@ -221,8 +220,10 @@ pub use distribution::{CLASSES, Distribution};
 pub use error::{Error, PatchFailure, Result};
 pub use ids::{Csn, DatabaseId, FrameNumber, PageId, SegmentNumber, SlotId, TreeId};
 pub use options::{BufferMode, Options};
+pub use syncline_vfs::{Disk, NullDisk, RealDisk};
 pub use table::{
-    Change, Mark, Path, PrefetchKey, Prefetcher, Row, RowLoad, Table, Transaction, TypedSession,
+    Change, ColumnRef, Mark, OwnedRow, Path, PrefetchKey, Prefetcher, Row, RowLoad, Rows, Table,
+    Transaction, TypedSession, Upserted,
 };
 pub use txn::{
     Begin, CommitPath, CommitPaths, Counts, Direction, Latencies, PathStep, SAMPLED_ONE_IN,

@@ -57,6 +57,8 @@ pub(crate) enum PlantedBug {
     ArchiveUnderItsName,
     /// A segment in the archive is not synced.
     ArchiveUnsynced,
+    /// An iterator returns rows that it read ahead before a write of its transaction.
+    KeepReadAhead,
     /// Redo makes no tree where an interrupted build left one of its number.
     KeepTreeOfNumber,
     /// With an archive, a table is loaded past the log.

@@ -43,11 +43,11 @@ fn an_object_of_four_caches_passes_through_one() {
         writer.write_all(&piece).unwrap();
         check("writing");
     }
-    let id = writer.finish(|_, id| Ok(id)).unwrap();
+    let id = writer.finish(|_, id| Ok::<_, syncline_engine::Error>(id)).unwrap();
 
     let mut session = database.session().unwrap();
-    let mut transaction = session.transaction(Begin::ReadOnlyDurable).unwrap();
-    let mut reader = objects.read(&mut transaction, id).unwrap().unwrap();
+    let transaction = session.transaction(Begin::ReadOnlyDurable).unwrap();
+    let mut reader = objects.read(&transaction, id).unwrap().unwrap();
     assert_eq!(reader.len_bytes(), OBJECT_BYTES);
     for offset in (0..OBJECT_BYTES).step_by(piece.len()) {
         reader.read_exact(&mut piece).unwrap();

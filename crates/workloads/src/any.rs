@@ -6,7 +6,7 @@
 use crate::error::Error;
 use crate::{
     concurrent_tx, debit_credit, group_commit, insert, join, mrmw, mrow, oltp, script, short,
-    single_record, smallbank, tatp, tpcc, ycsb,
+    single_record, smallbank, tatp, tpcc, transfer, ycsb,
 };
 use syncline_contract::{
     AccessPattern, Check, Client, Counts, Ending, Load, OptionArgs, OptionListing, OwnFigure, Plan,
@@ -238,6 +238,8 @@ workloads! {
         "tasks that insert into separate key ranges, so that only commits are shared";
     SmallBank: smallbank::SmallBank, smallbank::Options,
         "customers with two accounts each, a few of them hot: deposits, checks, payments";
+    Transfer: transfer::Transfer, transfer::Options,
+        "move a sum between two of 100,000 accounts, a few of which take part in most transfers";
     Tatp: tatp::Tatp, tatp::Options,
         "a mobile network's register of subscribers, 80 % reads";
     Tpcc: tpcc::Tpcc, tpcc::Options,

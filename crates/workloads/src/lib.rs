@@ -37,6 +37,7 @@ pub mod single_record;
 pub mod smallbank;
 pub mod tatp;
 pub mod tpcc;
+pub mod transfer;
 mod violations;
 pub mod ycsb;
 

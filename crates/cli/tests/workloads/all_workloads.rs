@@ -24,7 +24,7 @@ const fn of(
 }
 
 /// All of them.
-pub(crate) const MINIATURES: [Miniature; 16] = [
+pub(crate) const MINIATURES: [Miniature; 17] = [
     of("insert", &[], &[]),
     of(
         "debit-credit",
@@ -38,6 +38,7 @@ pub(crate) const MINIATURES: [Miniature; 16] = [
     of("concurrent-tx", &[("nops", "5")], &[]),
     of("group-commit", &[("ninsert", "5")], &[]),
     of("smallbank", &[("customers", "40"), ("hot", "3")], &[("customers", "300000")]),
+    of("transfer", &[("accounts", "40"), ("balance", "20")], &[("accounts", "700000")]),
     of("tatp", &[("subscribers", "50")], &[("subscribers", "300000")]),
     of(
         "tpcc",

@@ -5,7 +5,7 @@
 //! |---|---|
 //! | `all_workloads.rs`, `run_on.rs` | every listed workload on every store; runs one and checks the result |
 //! | `insert.rs`, `group_commit.rs`, `short.rs`, `single_record.rs`, `records.rs`, `join.rs`, `concurrent_tx.rs` | the laboratory's own workloads |
-//! | `debit_credit.rs`, `smallbank.rs`, `tatp.rs`, `tpcc.rs`, `oltp.rs`, `ycsb.rs`, `script.rs` | the classic benchmarks |
+//! | `debit_credit.rs`, `smallbank.rs`, `tatp.rs`, `tpcc.rs`, `transfer.rs`, `oltp.rs`, `ycsb.rs`, `script.rs` | the classic benchmarks |
 //! | `killed_load.rs`, `reused_rows.rs` | a load that is killed; loaded rows that several runs share |
 
 mod all_workloads;
@@ -25,4 +25,5 @@ mod single_record;
 mod smallbank;
 mod tatp;
 mod tpcc;
+mod transfer;
 mod ycsb;

@@ -5,7 +5,7 @@ use super::table::{IndexEntry, ObjectId, State, TableEntry};
 use super::value::{Catalog, PendingIndex};
 use crate::access::key::Malformed;
 use crate::access::schema::{
-    Collation, Column, Definition, Index, KeyColumn, Kind, OwnedValue, Schema, Value,
+    Collation, Column, DefaultValue, Definition, Index, KeyColumn, Kind, Schema, Value,
 };
 use crate::ids::TreeId;
 use std::collections::BTreeMap;
@@ -311,7 +311,7 @@ fn read_column(reader: &mut Reader<'_>) -> Read<Column> {
         kind,
         nullable: flags & NULLABLE != 0,
         since,
-        default: OwnedValue::of(default),
+        default: DefaultValue::of(default),
     })
 }
 

@@ -1,9 +1,7 @@
 //! `Database`, the public handle.
 
-use crate::access::schema::{Schema, Value};
 use crate::database::backup::{self, Backup, BackupOptions};
 use crate::database::create;
-use crate::database::definitions::encoded;
 use crate::database::engine::Engine;
 use crate::database::inspect::Inspection;
 use crate::database::maintenance_thread::MaintenanceThread;
@@ -15,10 +13,10 @@ use crate::database::stats::Stats;
 use crate::error::Error;
 use crate::error::Result;
 use crate::ids::Csn;
-use crate::log::{self, Completion, Threads, Ticket, Until, Worker};
+use crate::log::{self, Threads, Until};
 use crate::options::{BufferMode, Options};
-use crate::table::{Prefetcher, Table, Transaction, TypedSession};
-use crate::txn::{Begin, CommitPaths, check_not_in_row_view};
+use crate::table::Table;
+use crate::txn::{CommitPaths, check_not_in_row_view};
 use std::fmt;
 use std::io::ErrorKind;
 use std::path::Path;
@@ -212,113 +210,6 @@ impl<D: Disk> Database<D> {
         Ok(Database { maintenance_thread, _page_loader: page_loader, engine })
     }
 
-    /// Makes an empty table with its indexes.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Taken`] if a table has that name; [`Error::Capped`]; [`Error::Full`]. While an exclusive
-    /// transaction is open, [`Error::ExclusiveHere`] or [`Error::ExclusiveTooLong`]: see
-    /// [`begin_exclusive`](TypedSession::begin_exclusive).
-    pub fn create_table(&self, schema: Schema) -> Result<Table> {
-        self.check_writable()?;
-        let made = self.engine.create_table(schema)?;
-        self.engine.table(made.schema.name())
-    }
-
-    /// Makes a table from rows in any order, each with the values of all columns. Rows are sorted in runs of
-    /// [`Options::definition_bytes_max`] and built into pages without logging; a checkpoint makes them
-    /// stable. Rows in key order build fastest and into the fullest pages. A log with an archive gets the
-    /// rows, in many commits. Other transactions and definitions
-    /// go on meanwhile; the table with all its rows becomes visible when this returns. A snapshot that began
-    /// earlier cannot use the table: it ends with [`Conflict::MadeLater`](crate::Conflict::MadeLater). If the
-    /// disk is full, nothing changes.
-    ///
-    /// # Errors
-    ///
-    /// As [`Database::create_table`]; [`Error::DuplicateBuilt`]; the errors of a row with wrong values.
-    pub fn load_table<'r>(
-        &self,
-        schema: Schema,
-        rows: impl IntoIterator<Item: AsRef<[Value<'r>]>>,
-    ) -> Result<Table> {
-        self.check_writable()?;
-        let of_rows = schema.clone();
-        let rows = encoded(&of_rows, rows, self.engine.options.key_bytes_max);
-        let made = self.engine.load_table(schema, rows)?;
-        self.engine.table(made.schema.name())
-    }
-
-    /// A handle of the named table.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::NoSuch`]; [`Error::InShownRow`].
-    pub fn table(&self, name: &str) -> Result<Table> {
-        check_not_in_row_view()?;
-        self.engine.table(name)
-    }
-
-    /// The definitions of all tables, in the order of their names.
-    pub fn tables(&self) -> Vec<Schema> {
-        let catalog = Arc::clone(&self.engine.listed_tables.lock());
-        catalog.tables().map(|entry| entry.schema.clone()).collect()
-    }
-
-    /// Drops a table with its rows and indexes. Transactions that have used it conflict.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::NoSuch`]; while an exclusive transaction is open, as [`Database::create_table`].
-    pub fn drop_table(&self, name: &str) -> Result<()> {
-        self.check_writable()?;
-        self.engine.drop_table(name)
-    }
-
-    /// Changes a table to a schema derived from its own by one of `with_column`, `with_nullable`,
-    /// `with_index` and `without_index`. An index is built from the existing rows while other transactions
-    /// read and write the table; the build catches up with their changes, and they wait if they change rows
-    /// faster than that. Other definitions wait until the index is built. Open new handles of the table
-    /// afterwards. A snapshot that began before an index was built can still use the table but not the index:
-    /// it ends with [`Conflict::MadeLater`](crate::Conflict::MadeLater). If the disk is full, nothing
-    /// changes.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::NoSuch`]; [`Error::Schema`] if the schema is not one step from the table's;
-    /// [`Error::DuplicateBuilt`] if two rows share a key of a new unique index, or did at some moment of its
-    /// build; [`Error::Full`] and [`Error::Capped`] if an index cannot be built; while an exclusive
-    /// transaction is open, as [`Database::create_table`].
-    pub fn change_table(&self, schema: &Schema) -> Result<Table> {
-        self.check_writable()?;
-        let changed = self.engine.change_table(schema)?;
-        self.engine.table(changed.schema.name())
-    }
-
-    /// A session runs one transaction after another and reuses its memory. Each thread or client needs its
-    /// own.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Sessions`] beyond 65,536 sessions.
-    pub fn session(&self) -> Result<TypedSession<D>> {
-        TypedSession::new(&self.engine.core)
-    }
-
-    /// Runs `body` in a serializable transaction, commits, and waits until the commit is stable. After a
-    /// conflict it runs again, in the end exclusively, until it commits; so `body` must have no effects
-    /// outside its transaction. If it fails for another reason, the transaction leaves no trace.
-    ///
-    /// # Errors
-    ///
-    /// The error of `body`; what the rows refuse at the commit, such as a duplicate key;
-    /// [`Error::Indeterminate`] if the log fails meanwhile.
-    pub fn run<R>(&self, body: impl FnMut(&mut Transaction<'_, D>) -> Result<R>) -> Result<R> {
-        let mut session = self.session()?;
-        let (answer, ticket) = session.run(Begin::Serializable, body)?;
-        session.wait(ticket)?;
-        Ok(answer)
-    }
-
     /// Writes every page changed since the last checkpoint, at full speed, and releases the log before it.
     /// Transactions run on. Returns the checkpoint commit, up to which the data file is now exact.
     ///
@@ -413,63 +304,6 @@ impl<D: Disk> Database<D> {
         self.engine.core.log.flush()
     }
 
-    /// Makes a commit's ticket a future for any executor. A thread of the log writes the group, so no call
-    /// has to follow and no thread blocks.
-    ///
-    /// ```
-    /// use syncline_engine::{Begin, Database, Kind, Options, Schema, Value};
-    /// # use std::future::Future;
-    /// # use std::task::{Context, Poll, Wake, Waker};
-    /// # struct Unpark(std::thread::Thread);
-    /// # impl Wake for Unpark {
-    /// #     fn wake(self: std::sync::Arc<Self>) { self.0.unpark() }
-    /// # }
-    /// # fn block_on<F: Future>(future: F) -> F::Output {
-    /// #     let mut future = std::pin::pin!(future);
-    /// #     let waker = Waker::from(std::sync::Arc::new(Unpark(std::thread::current())));
-    /// #     loop {
-    /// #         match future.as_mut().poll(&mut Context::from_waker(&waker)) {
-    /// #             Poll::Ready(output) => return output,
-    /// #             Poll::Pending => std::thread::park(),
-    /// #         }
-    /// #     }
-    /// # }
-    /// # fn main() -> syncline_engine::Result<()> {
-    /// # let folder = tempfile::tempdir().expect("a folder for the example");
-    /// # let directory = folder.path().join("events");
-    /// let database = Database::create(&directory, Options::default())?;
-    /// let schema = Schema::table("event").column("id", Kind::Int).key(["id"]);
-    /// let events = database.create_table(schema.build()?)?;
-    /// let store = async |id: i64| -> syncline_engine::Result<()> {
-    ///     let mut session = database.session()?;
-    ///     let ((), ticket) = session.run(Begin::Serializable, |transaction| {
-    ///         transaction.insert(&events, &[Value::Int(id)])
-    ///     })?;
-    ///     database.completion(ticket).await // stable from here on
-    /// };
-    /// block_on(store(1))?;
-    /// # Ok(())
-    /// # }
-    /// ```
-    ///
-    /// # Errors
-    ///
-    /// The future returns [`Error::Indeterminate`] if the log failed before the commit was stable, and
-    /// [`Error::OtherTicket`] for a ticket of another database.
-    pub fn completion(&self, ticket: Ticket) -> Completion<'_, D> {
-        self.engine.core.log.completion(ticket)
-    }
-
-    /// A worker's handle on the log, which holds a batch while an executor makes a pass over its clients.
-    pub fn worker(&self) -> Worker<D> {
-        self.engine.core.log.worker()
-    }
-
-    /// A prefetcher, which descends for many reads at once so that their cache misses overlap.
-    pub fn prefetcher(&self) -> Prefetcher<D> {
-        Prefetcher::new(&self.engine.core)
-    }
-
     /// The settings in force, read back from the log's files.
     ///
     /// # Errors
@@ -550,7 +384,7 @@ impl<D: Disk> Database<D> {
     }
 
     /// Fails if the call would change a database that is open for reading only, or as [`Database::check`].
-    fn check_writable(&self) -> Result<()> {
+    pub(super) fn check_writable(&self) -> Result<()> {
         self.engine.core.check_writable()?;
         self.check()
     }

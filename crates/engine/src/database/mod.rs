@@ -20,7 +20,7 @@
 //! | `logged_load.rs` | a table loaded through the log |
 //! | `index_build.rs` | an index built concurrently with writers |
 //! | `large_objects/` | large objects, written and read in parts |
-//! | `handle.rs` | `Database` |
+//! | `handle.rs`, `tables.rs`, `transactions.rs` | `Database`: opening and maintenance, its tables, transactions |
 //! | `verify.rs`, `verify_rows.rs` | checks of trees, and of tables against indexes |
 //! | `inspect.rs`, `stats.rs` | descriptions and counters for people |
 //! | `schedules.rs`, `simulation/`, `tests/` | step-locked schedules, crash simulation, tests |
@@ -46,8 +46,10 @@ mod schedules;
 #[cfg(test)]
 mod simulation;
 mod stats;
+mod tables;
 #[cfg(test)]
 mod tests;
+mod transactions;
 mod tree_builder;
 mod verify;
 mod verify_rows;

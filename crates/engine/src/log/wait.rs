@@ -25,12 +25,12 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Wake, Waker};
 use syncline_instrument::{Module, tag};
-use syncline_vfs::Disk;
+use syncline_vfs::{Disk, RealDisk};
 
 /// A ticket as a future: ready when the commit is complete, or when the log has failed.
 #[derive(Debug)]
 #[must_use = "a future does nothing until it is awaited"]
-pub struct Completion<'l, D: Disk> {
+pub struct Completion<'l, D: Disk = RealDisk> {
     shared: &'l Shared<D>,
     ticket: Ticket,
     worker: u32,

@@ -9,14 +9,14 @@ use crate::log::wait::Completion;
 use std::cell::Cell;
 use std::sync::Arc;
 use syncline_instrument::{Module, Nanos, clock, tag};
-use syncline_vfs::Disk;
+use syncline_vfs::{Disk, RealDisk};
 
 /// More clients make no difference to when a group is ready to flush.
 const CLIENTS_MAX: usize = 1 << 20;
 
 /// An executor's handle on the log. It stays on its executor's thread.
 #[derive(Debug)]
-pub struct Worker<D: Disk> {
+pub struct Worker<D: Disk = RealDisk> {
     shared: Arc<Shared<D>>,
     slot: u32,
     /// Bytes staged in this pass.

@@ -12,13 +12,13 @@ use crate::error::Result;
 use crate::ids::PageId;
 use crate::table::handle::Table;
 use crate::table::loading_rows::{LoadingRows, RowLoad};
-use crate::table::transaction::TypedSession;
+use crate::table::typed_session::TypedSession;
 use crate::txn::{Core, check_not_in_row_view};
 use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
 use syncline_instrument::{Module, tag};
-use syncline_vfs::Disk;
+use syncline_vfs::{Disk, RealDisk};
 
 /// The key of a row to be read, in reusable memory.
 #[derive(Clone, Debug, Default)]
@@ -68,7 +68,7 @@ pub struct PrefetchKey {
 /// # Ok(())
 /// # }
 /// ```
-pub struct Prefetcher<D: Disk> {
+pub struct Prefetcher<D: Disk = RealDisk> {
     core: Arc<Core<D>>,
     keys: Vec<u8>,
     targets: Vec<PrefetchTarget>,

@@ -1,14 +1,14 @@
 //! Reads rows by primary key, by unique index, and by a range of either.
 
 use crate::access::btree::prefetch::{PrefetchTarget, load_leaves};
-use crate::access::key::{self, KeyRange, Malformed};
+use crate::access::key::{self, ByteRange, KeyRange, Malformed};
 use crate::access::row::{Entry, RowView, primary_key_of};
 use crate::access::schema::Value;
 use crate::error::{Error, Result};
 use crate::ids::PageId;
 use crate::table::handle::{Path, Table};
 use crate::table::prefetch::PrefetchKey;
-use crate::table::row::Row;
+use crate::table::row::{OwnedRow, Row};
 use crate::table::session_memory::Memory;
 use crate::txn::{Direction, Scan, Session};
 use std::ops::{Bound, ControlFlow};
@@ -79,10 +79,64 @@ pub(super) fn show_prefetched<D: Disk, R>(
     let open = |value: &[u8]| {
         let view = RowView::open(schema, &prefetch_key.key, value, plain);
         let view = view.map_err(|what| schema.damaged(what))?;
-        Ok(look(Row { view }))
+        Ok(look(Row { table, view }))
     };
     let shown = session.show_at(table.tree(), prefetch_key.leaf, &prefetch_key.key, open);
     shown.map_err(|error| memory.named(error))?.transpose()
+}
+
+/// The rows of several primary keys, read so that their cache misses overlap.
+pub(super) fn get_many<'k, D: Disk>(
+    session: &mut Session<D>,
+    memory: &mut Memory,
+    table: &Table,
+    keys: impl IntoIterator<Item = &'k [Value<'k>]>,
+) -> Result<Vec<Option<OwnedRow>>> {
+    session.check_open()?;
+    memory.keys.clear();
+    memory.key_ends.clear();
+    for key in keys {
+        encode_key(memory, table, key)?;
+        memory.keys.extend_from_slice(&memory.key);
+        memory.key_ends.push(memory.keys.len());
+    }
+    prefetch_rows(session, memory, table);
+    let mut rows = Vec::with_capacity(memory.key_ends.len());
+    for position in 0..memory.key_ends.len() {
+        let leaf = next_key(memory, position);
+        let row = get_encoded(session, memory, table, leaf)?;
+        rows.push(row.map(Row::into_owned));
+    }
+    Ok(rows)
+}
+
+/// True if the row of a primary key exists.
+pub(super) fn exists<D: Disk>(
+    session: &mut Session<D>,
+    memory: &mut Memory,
+    table: &Table,
+    key: &[Value<'_>],
+) -> Result<bool> {
+    encode_key(memory, table, key)?;
+    let row = session.get(table.tree(), &memory.key);
+    let exists = row.map(|row| row.is_some());
+    exists.map_err(|error| memory.named(error))
+}
+
+/// The number of rows in a range.
+pub(super) fn count<D: Disk>(
+    session: &mut Session<D>,
+    memory: &mut Memory,
+    path: Path<'_>,
+    range: KeyRange<'_>,
+) -> Result<u64> {
+    let mut count = 0;
+    let walk = Walk { range, direction: Direction::Ascending, limit: usize::MAX, keys_only: true };
+    scan(session, memory, path, walk, &mut |_| {
+        count += 1;
+        Ok(ControlFlow::Continue(()))
+    })?;
+    Ok(count)
 }
 
 /// Fails if the key was made for another table, or not at all.
@@ -134,6 +188,21 @@ pub(super) fn get_by<'a, D: Disk>(
     get_of_entry(session, memory, table, None)
 }
 
+/// The encoded range; none if no row can be in it.
+pub(super) fn range_of<D: Disk>(
+    session: &Session<D>,
+    memory: &mut Memory,
+    path: Path<'_>,
+    range: KeyRange<'_>,
+) -> Result<Option<ByteRange>> {
+    session.check_open()?;
+    memory.touch(path.table)?;
+    let schema = path.table.schema();
+    let shape = path.index.map_or(schema.key_shape(), |index| schema.index_shape(index));
+    let mut bytes = ByteRange::default();
+    Ok(bytes.set(schema, shape, range)?.then_some(bytes))
+}
+
 /// Passes the rows of a range to `visitor`, in order.
 pub(super) fn scan<D: Disk>(
     session: &mut Session<D>,
@@ -172,7 +241,7 @@ fn scan_table<D: Disk>(
     };
     let scanned = session.scan(table.tree(), scan, |key, value| {
         let visited = match RowView::open(table.schema(), key, value, plain) {
-            Ok(view) => visitor(Row { view }),
+            Ok(view) => visitor(Row { table, view }),
             Err(what) => Err(table.schema().damaged(what)),
         };
         visited.unwrap_or_else(|error| {
@@ -275,7 +344,7 @@ fn visit_keys<D: Disk>(
         checked.map_err(|error| memory.named(error))?;
         let view = RowView::of_key(table.schema(), key, &mut memory.plain);
         let view = view.map_err(|what| table.schema().damaged(what))?;
-        if visitor(Row { view })?.is_break() {
+        if visitor(Row { table, view })?.is_break() {
             return Ok(ControlFlow::Break(()));
         }
     }
@@ -291,13 +360,8 @@ fn visit_entries<D: Disk>(
     visitor: Visitor<'_>,
 ) -> Result<ControlFlow<()>> {
     prefetch_rows(session, memory, table);
-    let mut start = 0;
     for entry in 0..memory.key_ends.len() {
-        let end = memory.key_ends[entry];
-        memory.key.clear();
-        memory.key.extend_from_slice(&memory.keys[start..end]);
-        start = end;
-        let leaf = memory.ahead.get(entry).and_then(PrefetchTarget::leaf);
+        let leaf = next_key(memory, entry);
         let row = get_of_entry(session, memory, table, leaf)?;
         let lost = Malformed("an index entry leads to no row");
         let row = row.ok_or_else(|| table.schema().damaged(lost))?;
@@ -306,6 +370,43 @@ fn visit_entries<D: Disk>(
         }
     }
     Ok(ControlFlow::Continue(()))
+}
+
+/// Copies the key at a position of `memory.keys` into `memory.key`; the hint of its leaf, if it was
+/// prefetched.
+fn next_key(memory: &mut Memory, position: usize) -> Option<PageId> {
+    let start = position.checked_sub(1).map_or(0, |before| memory.key_ends[before]);
+    memory.key.clear();
+    memory.key.extend_from_slice(&memory.keys[start..memory.key_ends[position]]);
+    memory.ahead.get(position).and_then(PrefetchTarget::leaf)
+}
+
+/// Copies the row of an index entry, by its primary key, into `value`.
+pub(super) fn row_of_entry<D: Disk>(
+    session: &mut Session<D>,
+    memory: &Memory,
+    table: &Table,
+    key: &[u8],
+    value: &mut Vec<u8>,
+) -> Result<()> {
+    let row = session.get_of_entry(table.tree(), None, key);
+    let row = row.map_err(|error| memory.named(error))?;
+    let lost = Malformed("an index entry leads to no row");
+    let row = row.ok_or_else(|| table.schema().damaged(lost))?;
+    value.clear();
+    value.extend_from_slice(row);
+    Ok(())
+}
+
+/// Refuses an index entry whose row the transaction inserts: see [`visit_entries`].
+pub(super) fn check_entry<D: Disk>(
+    session: &mut Session<D>,
+    memory: &Memory,
+    table: &Table,
+    key: &[u8],
+) -> Result<()> {
+    let checked = session.check_inserted(table.tree(), None, key);
+    checked.map_err(|error| memory.named(error))
 }
 
 /// Prefetches the rows of the entries.
@@ -381,5 +482,5 @@ fn opened<'a>(
     let schema = table.schema();
     let view = RowView::open(schema, key, value, plain);
     let view = view.map_err(|what| schema.damaged(what))?;
-    Ok(Some(Row { view }))
+    Ok(Some(Row { table, view }))
 }

@@ -1,473 +1,268 @@
-//! Transactions over tables: as a session that owns its transaction, and as a guard.
+//! A transaction as a guard, for straight-line code. Rows that it returns are owned, so that several can be
+//! used beside one another, and its calls take it shared, so that it can be used while it is iterated over.
 //!
-//! Both offer the same calls. The guard is for straight-line code; the session is for code that waits between
-//! calls and cannot hold a guard meanwhile, such as many clients on one thread.
+//! Invariant: no call runs within another one. The parts of the session are borrowed for one call at a time;
+//! only the closure of `show_prefetched` runs meanwhile, and gets [`Error::InShownRow`].
 
-use crate::access::btree::Tree;
 use crate::access::key::KeyRange;
 use crate::access::schema::Value;
 use crate::error::{Error, Result};
 use crate::ids::Csn;
 use crate::log::Ticket;
+use crate::table::calls::common_calls;
 use crate::table::change::Change;
 use crate::table::handle::{Path, Table};
+use crate::table::mark::{self, Mark};
 use crate::table::prefetch::PrefetchKey;
-use crate::table::read::{self, Walk};
-use crate::table::row::Row;
+use crate::table::read;
+use crate::table::row::{OwnedRow, Row};
+use crate::table::rows::Rows;
 use crate::table::session_memory::Memory;
-use crate::table::write;
-use crate::txn::{Begin, Core, Direction, Savepoint, Session};
+use crate::table::write::{self, Upserted};
+use crate::txn::{Direction, Session};
+use std::cell::{Cell, RefCell};
 use std::fmt;
 use std::ops::ControlFlow;
-use std::sync::Arc;
-use syncline_vfs::Disk;
-
-/// Runs one transaction after another over tables, on the thread of its caller.
-///
-/// A conflict breaks the transaction: every further call returns it, until [`abort`](TypedSession::abort) or
-/// [`commit`](TypedSession::commit). Dropping the session aborts.
-pub struct TypedSession<D: Disk> {
-    session: Session<D>,
-    memory: Memory,
-}
+use syncline_vfs::{Disk, RealDisk};
 
 /// A transaction that aborts when it is dropped before its commit.
-pub struct Transaction<'s, D: Disk> {
-    session: &'s mut Session<D>,
-    memory: &'s mut Memory,
+///
+/// A conflict breaks it: every further call returns the conflict, and it must be run again. Its rows are
+/// owned: they can be kept beside one another and outlive it. [`TypedSession`](crate::TypedSession) has the
+/// same calls with rows that are borrowed until the next call, which allocates nothing.
+pub struct Transaction<'s, D: Disk = RealDisk> {
+    parts: RefCell<Parts<'s, D>>,
+    /// How many calls may have changed what it reads.
+    writes: Cell<u64>,
     aborts_on_drop: bool,
 }
 
-/// A savepoint of a transaction, to which its writes can be rolled back; see `rollback_to`. It is valid only
-/// for that transaction.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Mark {
-    savepoint: Savepoint,
-    /// The transaction's unique number, from [`Session::transaction_number`].
-    transaction: (u64, u64),
+struct Parts<'s, D: Disk> {
+    session: &'s mut Session<D>,
+    memory: &'s mut Memory,
 }
 
-/// The calls that both have, over `self.parts()`.
-macro_rules! calls {
-    () => {
-        /// The row of a primary key, given by the values of all its columns; none if it does not exist. The
-        /// row is borrowed until the next call.
-        ///
-        /// # Errors
-        ///
-        /// [`Error::Conflict`](crate::Error::Conflict), [`Error::WrongKind`](crate::Error::WrongKind),
-        /// [`Error::WrongCount`](crate::Error::WrongCount); without a transaction
-        /// [`Error::NotBegun`](crate::Error::NotBegun). For a wrong handle
-        /// [`Error::OtherDatabase`](crate::Error::OtherDatabase) or
-        /// [`Error::TableChanged`](crate::Error::TableChanged).
-        pub fn get<'a>(
-            &'a mut self,
-            table: &'a Table,
-            key: &[Value<'_>],
-        ) -> Result<Option<Row<'a>>> {
-            let (session, memory) = self.parts();
-            read::get(session, memory, table, key)
-        }
-
-        /// The row of a prefetch key, like `get`. The table must be the one that the key was made for.
-        ///
-        /// # Errors
-        ///
-        /// As `get`; [`Error::OtherTable`](crate::Error::OtherTable) if the key was made for another table.
-        #[inline]
-        pub fn get_prefetched<'a>(
-            &'a mut self,
-            table: &'a Table,
-            prefetch_key: &'a PrefetchKey,
-        ) -> Result<Option<Row<'a>>> {
-            let (session, memory) = self.parts();
-            read::get_prefetched(session, memory, table, prefetch_key)
-        }
-
-        /// Passes the row of a prefetch key to `look` in place, and returns the result of `look`; none if the
-        /// row does not exist. Cheaper than `get_prefetched` if only a few columns of a long row are needed,
-        /// since nothing is copied. A part of the store is latched meanwhile: `look` must be short, and it
-        /// cannot use any database of this crate, not even through another session.
-        ///
-        /// # Errors
-        ///
-        /// As `get_prefetched`. Calls of the engine within `look` fail with
-        /// [`Error::InShownRow`](crate::Error::InShownRow).
-        #[inline]
-        pub fn show_prefetched<R>(
-            &mut self,
-            table: &Table,
-            prefetch_key: &PrefetchKey,
-            look: impl FnOnce(Row<'_>) -> R,
-        ) -> Result<Option<R>> {
-            let (session, memory) = self.parts();
-            read::show_prefetched(session, memory, table, prefetch_key, look)
-        }
-
-        /// The row with these values in a unique index (`table.by("name")?`), which must be given for all of
-        /// its columns; none if there is no such row, or if one of the values is null.
-        ///
-        /// # Errors
-        ///
-        /// As `get`; [`Error::NotUnique`](crate::Error::NotUnique) if the index may have several such rows:
-        /// scan it instead.
-        pub fn get_by<'a>(
-            &'a mut self,
-            path: impl Into<Path<'a>>,
-            values: &[Value<'_>],
-        ) -> Result<Option<Row<'a>>> {
-            let (session, memory) = self.parts();
-            read::get_by(session, memory, path.into(), values)
-        }
-
-        /// Passes the rows of a range to `visitor`, in the order of the table's key (`&table`) or of an index
-        /// (`table.by("name")?`), at most `limit` of them, until it breaks or fails. The transaction's own
-        /// writes are included. The rows passed count as read: a serializable transaction commits only if the
-        /// range still holds the same rows.
-        ///
-        /// # Errors
-        ///
-        /// As `get`; errors of `visitor`.
-        pub fn scan<'a>(
-            &mut self,
-            path: impl Into<Path<'a>>,
-            range: KeyRange<'_>,
-            direction: Direction,
-            limit: usize,
-            mut visitor: impl FnMut(Row<'_>) -> Result<ControlFlow<()>>,
-        ) -> Result<()> {
-            let (session, memory) = self.parts();
-            let walk = Walk { range, direction, limit, keys_only: false };
-            read::scan(session, memory, path.into(), walk, &mut visitor)
-        }
-
-        /// The same with only the columns of the primary key; no other column of these rows can be read. An
-        /// index contains them, so that the table itself is not read.
-        ///
-        /// # Errors
-        ///
-        /// As `scan`; reading another column fails with [`Error::OnlyKey`](crate::Error::OnlyKey).
-        pub fn scan_keys<'a>(
-            &mut self,
-            path: impl Into<Path<'a>>,
-            range: KeyRange<'_>,
-            direction: Direction,
-            limit: usize,
-            mut visitor: impl FnMut(Row<'_>) -> Result<ControlFlow<()>>,
-        ) -> Result<()> {
-            let (session, memory) = self.parts();
-            let walk = Walk { range, direction, limit, keys_only: true };
-            read::scan(session, memory, path.into(), walk, &mut visitor)
-        }
-
-        /// Adds a row, given by the values of all columns in order. Reads nothing: if a row with this primary
-        /// key or with these values in a unique index exists, the commit is refused.
-        ///
-        /// # Errors
-        ///
-        /// [`Error::WrongKind`](crate::Error::WrongKind), [`Error::IsNull`](crate::Error::IsNull),
-        /// [`Error::WrongCount`](crate::Error::WrongCount),
-        /// [`Error::KeyTooLarge`](crate::Error::KeyTooLarge); [`Error::ReadOnly`](crate::Error::ReadOnly);
-        /// [`Error::TooLarge`](crate::Error::TooLarge) if no log record could then hold the transaction; at
-        /// the commit, or here if the transaction itself wrote the other row,
-        /// [`Error::DuplicateKey`](crate::Error::DuplicateKey). Without a transaction, or with a wrong
-        /// handle, as `get`.
-        pub fn insert(&mut self, table: &Table, values: &[Value<'_>]) -> Result<()> {
-            let (session, memory) = self.parts();
-            write::insert(session, memory, table, values)
-        }
-
-        /// Sets a row, whether one with its primary key exists or not. Reads the row if the table has
-        /// indexes.
-        ///
-        /// # Errors
-        ///
-        /// As `insert`; a duplicate only in a unique index.
-        pub fn put(&mut self, table: &Table, values: &[Value<'_>]) -> Result<()> {
-            let (session, memory) = self.parts();
-            write::put(session, memory, table, values)
-        }
-
-        /// Changes columns of the row of a primary key, in the order of `changes`. Reads the row only if one
-        /// of the columns is indexed.
-        ///
-        /// # Errors
-        ///
-        /// [`Error::WrongKind`](crate::Error::WrongKind), [`Error::IsNull`](crate::Error::IsNull),
-        /// [`Error::NoColumn`](crate::Error::NoColumn), [`Error::Unchangeable`](crate::Error::Unchangeable)
-        /// for a key column; those of `insert` except refusals; at the commit, or here if the transaction's
-        /// own writes decide it, [`Error::NoRow`](crate::Error::NoRow), [`Error::Unfit`](crate::Error::Unfit)
-        /// if a sum overflows or is out of its bounds, and
-        /// [`Error::DuplicateKey`](crate::Error::DuplicateKey) of a unique index.
-        pub fn update(
-            &mut self,
-            table: &Table,
-            key: &[Value<'_>],
-            changes: &[Change<'_>],
-        ) -> Result<()> {
-            let (session, memory) = self.parts();
-            write::update(session, memory, table, key, changes)
-        }
-
-        /// Deletes the row of a primary key. Reads the row if the table has indexes.
-        ///
-        /// # Errors
-        ///
-        /// Those of `insert` except refusals; at the commit, or here if the transaction's own writes decide
-        /// it, [`Error::NoRow`](crate::Error::NoRow).
-        pub fn delete(&mut self, table: &Table, key: &[Value<'_>]) -> Result<()> {
-            let (session, memory) = self.parts();
-            write::delete(session, memory, table, key)
-        }
-
-        /// A savepoint at the current point of the transaction.
-        ///
-        /// # Errors
-        ///
-        /// [`Error::NotBegun`](crate::Error::NotBegun).
-        pub fn mark(&mut self) -> Result<Mark> {
-            let (session, _) = self.parts();
-            session.check_open()?;
-            Ok(Mark { savepoint: session.savepoint(), transaction: session.transaction_number() })
-        }
-
-        /// Undoes the writes since the mark. Reads stay recorded. Rolling back to a mark invalidates later
-        /// marks.
-        ///
-        /// # Errors
-        ///
-        /// [`Error::NotBegun`](crate::Error::NotBegun); [`Error::OtherMark`](crate::Error::OtherMark) for a
-        /// mark of another transaction or session, and for one that a rollback has invalidated. Nothing is
-        /// undone then.
-        pub fn rollback_to(&mut self, mark: Mark) -> Result<()> {
-            let (session, _) = self.parts();
-            session.check_open()?;
-            if session.transaction_number() != mark.transaction {
-                let what = "belongs to another transaction";
-                return Err(Error::OtherMark { what });
-            }
-            if !session.can_roll_back_to(mark.savepoint) {
-                let what = "is later than a mark to which the transaction was rolled back";
-                return Err(Error::OtherMark { what });
-            }
-            session.rollback_to(mark.savepoint);
-            Ok(())
-        }
-
-        /// The transaction sees the store after this commit and before the next.
-        ///
-        /// # Errors
-        ///
-        /// [`Error::NotBegun`](crate::Error::NotBegun).
-        pub fn read_point(&mut self) -> Result<Csn> {
-            let (session, _) = self.parts();
-            session.check_open()?;
-            Ok(session.read_point())
-        }
-    };
-}
-
-impl<D: Disk> TypedSession<D> {
-    /// A new session. Fails if there are too many.
-    pub(crate) fn new(core: &Arc<Core<D>>) -> Result<TypedSession<D>> {
-        Ok(TypedSession { session: Session::new(core)?, memory: Memory::new(&core.origin) })
+impl<'s, D: Disk> Transaction<'s, D> {
+    /// A guard for a session's open transaction.
+    pub(super) fn new(
+        session: &'s mut Session<D>,
+        memory: &'s mut Memory,
+        aborts_on_drop: bool,
+    ) -> Transaction<'s, D> {
+        let parts = RefCell::new(Parts { session, memory });
+        Transaction { parts, writes: Cell::new(0), aborts_on_drop }
     }
 
-    /// Begins a transaction. Allocates nothing.
+    /// The row of a primary key, given by the values of all its columns; none if it does not exist.
     ///
     /// # Errors
     ///
-    /// [`Error::AlreadyBegun`](crate::Error::AlreadyBegun) if one is open, which stays as it is;
-    /// [`Error::Poisoned`](crate::Error::Poisoned), except for read-only transactions.
-    pub fn begin(&mut self, begin: Begin) -> Result<()> {
-        self.memory.begin();
-        self.session.begin(begin)
-    }
-
-    /// Begins an exclusive serializable transaction: others read meanwhile, and wait to commit. It gets no
-    /// conflict.
-    ///
-    /// Others do not wait forever. On the thread that began it, every call that would wait fails at once with
-    /// [`Error::ExclusiveHere`](crate::Error::ExclusiveHere): a commit of another session,
-    /// [`checkpoint`](crate::Database::checkpoint), [`verify`](crate::Database::verify), changes of tables
-    /// and [`close`](crate::Database::close). On other threads such a call fails with
-    /// [`Error::ExclusiveTooLong`](crate::Error::ExclusiveTooLong) after
-    /// [`exclusive_wait_ms`](crate::Options::exclusive_wait_ms).
-    ///
-    /// A task of an executor may hold it across an `.await`. Tasks on the same thread that commit meanwhile
-    /// get `ExclusiveHere` and can try again later. If the task moves to another thread, the thread that
-    /// began it still counts as its holder; commits on the new thread are ended by the limit.
-    ///
-    /// # Errors
-    ///
-    /// As [`begin`](TypedSession::begin); those above, if another exclusive transaction is open.
-    pub fn begin_exclusive(&mut self) -> Result<()> {
-        self.memory.begin();
-        self.session.begin_exclusive_by_caller()
-    }
-
-    /// Makes the key for a read of a row, before or after the transaction begins.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::WrongKind`](crate::Error::WrongKind), [`Error::WrongCount`](crate::Error::WrongCount),
-    /// [`Error::OtherDatabase`](crate::Error::OtherDatabase). The key is then unusable.
-    #[inline]
-    pub fn prepare_key(
-        &self,
-        table: &Table,
-        key: &[Value<'_>],
-        prefetch_key: &mut PrefetchKey,
-    ) -> Result<()> {
-        (prefetch_key.leaf, prefetch_key.table) = (None, 0);
-        self.memory.check_origin(table)?;
-        read::make_key(table, key, &mut prefetch_key.key)?;
-        prefetch_key.table = table.tree().handle;
-        Ok(())
-    }
-
-    /// True while a transaction is open.
-    pub fn is_open(&self) -> bool {
-        self.session.is_open()
-    }
-
-    calls!();
-
-    /// Commits. The transaction is over in any case. The ticket is complete when the commit, or without
-    /// writes everything that was read, is stable: [`wait`](TypedSession::wait) for it.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Conflict`](crate::Error::Conflict): run it again. Refusals by the rows:
-    /// [`Error::DuplicateKey`](crate::Error::DuplicateKey), [`Error::NoRow`](crate::Error::NoRow),
-    /// [`Error::Unfit`](crate::Error::Unfit). While an exclusive transaction is open:
-    /// [`Error::ExclusiveHere`](crate::Error::ExclusiveHere),
-    /// [`Error::ExclusiveTooLong`](crate::Error::ExclusiveTooLong). In all these cases nothing was changed.
-    /// Without a transaction [`Error::NotBegun`](crate::Error::NotBegun).
-    pub fn commit(&mut self) -> Result<Ticket> {
-        let committed = self.session.commit();
-        committed.map_err(|error| self.memory.named(error))
-    }
-
-    /// Commits with durability none: the commit is complete now, and may be lost in a crash until the log,
-    /// which is woken at once, has written it.
-    ///
-    /// # Errors
-    ///
-    /// As [`commit`](TypedSession::commit).
-    pub fn commit_unsynced(&mut self) -> Result<Csn> {
-        let committed = self.session.commit_unsynced();
-        committed.map_err(|error| self.memory.named(error))
-    }
-
-    /// The core that the database's sessions share.
-    pub(super) fn core(&self) -> &Arc<Core<D>> {
-        self.session.core()
-    }
-
-    /// Passes tree and key of each row that the open transaction writes.
-    pub(super) fn each_write(&self, each: &mut dyn FnMut(&Tree, &[u8])) {
-        self.session.each_write(each);
-    }
-
-    /// An upper bound of the last commit's log record, in bytes, for
-    /// [`Worker::staged`](crate::log::Worker::staged).
-    #[inline]
-    pub fn record_bytes_max(&self) -> usize {
-        self.session.record_bytes_max()
-    }
-
-    /// Waits until a ticket is complete. If no write is in flight, the caller writes.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Indeterminate`](crate::Error::Indeterminate) if the log failed before.
-    pub fn wait(&self, ticket: Ticket) -> Result<()> {
-        self.session.wait(ticket)
-    }
-
-    /// Call this if a ticket of this session became complete without [`wait`](TypedSession::wait), so that
-    /// the path of its commit can end: see
-    /// [`Database::take_commit_paths`](crate::Database::take_commit_paths). Free for most commits.
-    #[inline]
-    pub fn acknowledged(&self, ticket: Ticket) {
-        self.session.acknowledged(ticket);
-    }
-
-    /// Ends the transaction, if there is one, without effects.
-    pub fn abort(&mut self) {
-        self.session.abort();
-    }
-
-    /// Begins a transaction that aborts when it is dropped.
-    ///
-    /// # Errors
-    ///
-    /// As [`begin`](TypedSession::begin).
-    pub fn transaction(&mut self, begin: Begin) -> Result<Transaction<'_, D>> {
-        self.begin(begin)?;
-        Ok(Transaction {
-            session: &mut self.session,
-            memory: &mut self.memory,
-            aborts_on_drop: true,
+    /// [`Error::Conflict`](crate::Error::Conflict), [`Error::WrongKind`](crate::Error::WrongKind),
+    /// [`Error::WrongCount`](crate::Error::WrongCount). For a wrong handle
+    /// [`Error::OtherDatabase`](crate::Error::OtherDatabase) or
+    /// [`Error::TableChanged`](crate::Error::TableChanged).
+    pub fn get(&self, table: &Table, key: &[Value<'_>]) -> Result<Option<OwnedRow>> {
+        self.with(|session, memory| {
+            let row = read::get(session, memory, table, key)?;
+            Ok(row.map(Row::into_owned))
         })
     }
 
-    /// Runs `body` in a transaction and commits it. After a conflict it runs again, in the end exclusively,
-    /// until it commits; so `body` must have no effects outside its transaction. If it fails for another
-    /// reason, or panics, the transaction is aborted.
-    ///
-    /// A body that only reads ([`Begin::ReadOnly`]) gains nothing by running exclusively: after
-    /// [`retries`](crate::Options::retries) more runs its conflict is returned, usually
-    /// [`SnapshotTooOld`](crate::Conflict::SnapshotTooOld). So is a conflict of another session that a body
-    /// returns even when it runs exclusively.
-    ///
-    /// A body should not commit through another session: such a commit persists even if the body fails or
-    /// runs again, and in an exclusive last run it is refused as described at
-    /// [`begin_exclusive`](TypedSession::begin_exclusive).
+    /// The row of a prefetch key, like `get`. The table must be the one that the key was made for.
     ///
     /// # Errors
     ///
-    /// Errors of `body`, and those of [`commit`](TypedSession::commit); conflicts only as described above.
-    /// [`Error::AlreadyBegun`](crate::Error::AlreadyBegun).
-    pub fn run<R>(
-        &mut self,
-        begin: Begin,
-        mut body: impl FnMut(&mut Transaction<'_, D>) -> Result<R>,
-    ) -> Result<(R, Ticket)> {
-        self.memory.begin();
-        let memory = &mut self.memory;
-        let run = self.session.run(begin, |session| {
-            body(&mut Transaction { session, memory, aborts_on_drop: false })
-        });
-        run.map_err(|error| self.memory.named(error))
+    /// As `get`; [`Error::OtherTable`](crate::Error::OtherTable) if the key was made for another table.
+    pub fn get_prefetched(
+        &self,
+        table: &Table,
+        prefetch_key: &PrefetchKey,
+    ) -> Result<Option<OwnedRow>> {
+        self.with(|session, memory| {
+            let row = read::get_prefetched(session, memory, table, prefetch_key)?;
+            Ok(row.map(Row::into_owned))
+        })
     }
 
-    #[inline]
-    fn parts(&mut self) -> (&mut Session<D>, &mut Memory) {
-        (&mut self.session, &mut self.memory)
+    /// Passes the row of a prefetch key to `look` in place, and returns the result of `look`; none if the row
+    /// does not exist. Cheaper than `get_prefetched` if only a few columns of a long row are needed, since
+    /// nothing is copied. A part of the store is latched meanwhile: `look` must be short, and it cannot use
+    /// any database of this crate, not even through another session.
+    ///
+    /// # Errors
+    ///
+    /// As `get_prefetched`. Calls of the engine within `look` fail with
+    /// [`Error::InShownRow`](crate::Error::InShownRow).
+    pub fn show_prefetched<R>(
+        &self,
+        table: &Table,
+        prefetch_key: &PrefetchKey,
+        look: impl FnOnce(Row<'_>) -> R,
+    ) -> Result<Option<R>> {
+        self.with(|session, memory| {
+            read::show_prefetched(session, memory, table, prefetch_key, look)
+        })
     }
-}
 
-impl<D: Disk> fmt::Debug for TypedSession<D> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut debug = f.debug_struct("TypedSession");
-        debug.field("is_open", &self.is_open()).finish_non_exhaustive()
+    /// The row with these values in a unique index (`table.by("name")?`), which must be given for all of its
+    /// columns; none if there is no such row, or if one of the values is null.
+    ///
+    /// # Errors
+    ///
+    /// As `get`; [`Error::NotUnique`](crate::Error::NotUnique) if the index may have several such rows:
+    /// iterate over [`rows`](Transaction::rows) instead.
+    pub fn get_by<'a>(
+        &self,
+        path: impl Into<Path<'a>>,
+        values: &[Value<'_>],
+    ) -> Result<Option<OwnedRow>> {
+        self.with(|session, memory| {
+            let row = read::get_by(session, memory, path.into(), values)?;
+            Ok(row.map(Row::into_owned))
+        })
     }
-}
 
-impl<D: Disk> Transaction<'_, D> {
-    calls!();
+    /// The rows of a range, in the order of the table's key (`&table`) or of an index (`table.by("name")?`),
+    /// from either end. The transaction can be used, and written to, between steps. Its own writes are
+    /// included.
+    ///
+    /// What was read counts as read, a few rows ahead included: a serializable transaction commits only if
+    /// that part of the range still holds the same rows.
+    ///
+    /// ```
+    /// # use syncline_engine::{Database, KeyRange, Kind, Options, Result, Schema, values};
+    /// # fn main() -> Result<()> {
+    /// # let database = Database::transient(Options::default())?;
+    /// # let schema = Schema::table("account").column("id", Kind::Int).column("bank", Kind::Int).key(["id"]);
+    /// # let accounts = database.create_table(schema.build()?)?;
+    /// # let schema = Schema::table("bank").column("id", Kind::Int).column("name", Kind::Text).key(["id"]);
+    /// # let banks = database.create_table(schema.build()?)?;
+    /// # database.run(|transaction| -> Result<()> {
+    /// #     transaction.insert(&banks, values![7, "north"])?;
+    /// #     transaction.insert(&accounts, values![1, 7])
+    /// # })?;
+    /// let names = database.run(|transaction| -> Result<Vec<String>> {
+    ///     let mut names = Vec::new();
+    ///     for account in transaction.rows(&accounts, KeyRange::ALL)?.rev() {
+    ///         let bank = account?.get::<i64>("bank")?;
+    ///         let bank = transaction.get(&banks, values![bank])?.expect("each account has a bank");
+    ///         names.push(bank.get("name")?);
+    ///     }
+    ///     Ok(names)
+    /// })?;
+    /// assert_eq!(names, ["north"]);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// As `get`; each step may fail as `get` does.
+    pub fn rows<'a>(
+        &self,
+        path: impl Into<Path<'a>>,
+        range: KeyRange<'_>,
+    ) -> Result<Rows<'_, 's, D>> {
+        self.iterate(path.into(), range, false)
+    }
 
-    /// Commits, as [`TypedSession::commit`] does.
+    /// The same with only the columns of the primary key; no other column of these rows can be read. An index
+    /// contains them, so that the table itself is not read.
+    ///
+    /// # Errors
+    ///
+    /// As [`rows`](Transaction::rows); reading another column of an index's row fails with
+    /// [`Error::OnlyKey`](crate::Error::OnlyKey).
+    pub fn keys<'a>(
+        &self,
+        path: impl Into<Path<'a>>,
+        range: KeyRange<'_>,
+    ) -> Result<Rows<'_, 's, D>> {
+        self.iterate(path.into(), range, true)
+    }
+
+    fn iterate(
+        &self,
+        path: Path<'_>,
+        range: KeyRange<'_>,
+        keys_only: bool,
+    ) -> Result<Rows<'_, 's, D>> {
+        let range = self.with(|session, memory| read::range_of(session, memory, path, range))?;
+        Ok(Rows::new(self, (path.table, path.index), range, keys_only))
+    }
+
+    /// The first row of a range; none if it is empty. No other row counts as read.
+    ///
+    /// # Errors
+    ///
+    /// As `get`.
+    pub fn first<'a>(
+        &self,
+        path: impl Into<Path<'a>>,
+        range: KeyRange<'_>,
+    ) -> Result<Option<OwnedRow>> {
+        self.rows(path, range)?.limit(1).next().transpose()
+    }
+
+    /// The last row of a range; none if it is empty. No other row counts as read.
+    ///
+    /// # Errors
+    ///
+    /// As `get`.
+    pub fn last<'a>(
+        &self,
+        path: impl Into<Path<'a>>,
+        range: KeyRange<'_>,
+    ) -> Result<Option<OwnedRow>> {
+        self.rows(path, range)?.limit(1).next_back().transpose()
+    }
+
+    /// Passes the rows of a range to `visitor`, as [`rows`](Transaction::rows) iterates over them, at most
+    /// `limit` of them, until it breaks or fails. The visitor may use the transaction.
+    ///
+    /// # Errors
+    ///
+    /// As `get`; errors of `visitor`.
+    pub fn scan<'a>(
+        &self,
+        path: impl Into<Path<'a>>,
+        range: KeyRange<'_>,
+        direction: Direction,
+        limit: usize,
+        visitor: impl FnMut(Row<'_>) -> Result<ControlFlow<()>>,
+    ) -> Result<()> {
+        visit(self.rows(path, range)?.limit(limit), direction, visitor)
+    }
+
+    /// The same with only the columns of the primary key: see [`keys`](Transaction::keys).
+    ///
+    /// # Errors
+    ///
+    /// As `scan`; reading another column of an index's row fails with
+    /// [`Error::OnlyKey`](crate::Error::OnlyKey).
+    pub fn scan_keys<'a>(
+        &self,
+        path: impl Into<Path<'a>>,
+        range: KeyRange<'_>,
+        direction: Direction,
+        limit: usize,
+        visitor: impl FnMut(Row<'_>) -> Result<ControlFlow<()>>,
+    ) -> Result<()> {
+        visit(self.keys(path, range)?.limit(limit), direction, visitor)
+    }
+
+    common_calls!(self, &self);
+
+    /// Commits, as [`TypedSession::commit`](crate::TypedSession::commit) does.
     ///
     /// # Errors
     ///
     /// As there.
     pub fn commit(mut self) -> Result<Ticket> {
         self.aborts_on_drop = false;
-        let committed = self.session.commit();
-        committed.map_err(|error| self.memory.named(error))
+        let Parts { session, memory } = self.parts.get_mut();
+        let committed = session.commit();
+        committed.map_err(|error| memory.named(error))
     }
 
     /// Ends the transaction without effects, as dropping it does.
@@ -475,16 +270,60 @@ impl<D: Disk> Transaction<'_, D> {
         drop(self);
     }
 
-    #[inline]
-    fn parts(&mut self) -> (&mut Session<D>, &mut Memory) {
-        (self.session, self.memory)
+    /// How many calls may have changed what it reads.
+    pub(super) fn writes(&self) -> u64 {
+        self.writes.get()
     }
+
+    /// Passes both parts of the session to a call.
+    #[inline]
+    pub(super) fn with<R>(
+        &self,
+        call: impl FnOnce(&mut Session<D>, &mut Memory) -> Result<R>,
+    ) -> Result<R> {
+        // Another call is running only while it shows a row.
+        let Ok(mut parts) = self.parts.try_borrow_mut() else {
+            return Err(Error::InShownRow);
+        };
+        let Parts { session, memory } = &mut *parts;
+        call(session, memory)
+    }
+
+    /// The same for a call that changes what the transaction reads.
+    #[inline]
+    fn with_write<R>(
+        &self,
+        call: impl FnOnce(&mut Session<D>, &mut Memory) -> Result<R>,
+    ) -> Result<R> {
+        self.writes.set(self.writes.get() + 1);
+        self.with(call)
+    }
+}
+
+/// Passes rows to a visitor, from one end.
+fn visit<D: Disk>(
+    mut rows: Rows<'_, '_, D>,
+    direction: Direction,
+    mut visitor: impl FnMut(Row<'_>) -> Result<ControlFlow<()>>,
+) -> Result<()> {
+    while let Some(row) = rows.step(direction)? {
+        if visitor(row)?.is_break() {
+            break;
+        }
+    }
+    Ok(())
 }
 
 impl<D: Disk> Drop for Transaction<'_, D> {
     fn drop(&mut self) {
         if self.aborts_on_drop {
-            self.session.abort();
+            self.parts.get_mut().session.abort();
         }
+    }
+}
+
+impl<D: Disk> fmt::Debug for Transaction<'_, D> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Transaction").field("writes", &self.writes.get()).finish_non_exhaustive()
     }
 }

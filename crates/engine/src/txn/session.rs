@@ -5,6 +5,7 @@
 //! commit fails. Rows are read and written in `rows`.
 
 use crate::buffer::{MemoryNeed, retry_at_cap};
+use crate::conflict::Conflict;
 use crate::error::{Error, Result};
 use crate::ids::Csn;
 use crate::log::Ticket;
@@ -197,6 +198,11 @@ impl<D: Disk> Session<D> {
             Some(_) => Err(Error::AlreadyBegun),
             None => Ok(()),
         }
+    }
+
+    /// The conflict that broke the open transaction, if one did.
+    pub(super) fn conflict(&self) -> Option<Conflict> {
+        self.txn.as_ref()?.broken
     }
 
     /// True if the transaction is exclusive.

@@ -123,7 +123,7 @@ fn a_database_is_closed_or_dropped_while_its_thread_holds_an_exclusive_transacti
             assert!(matches!(session.commit(), Err(Error::Poisoned { .. })));
             let database = Database::open(directory, options).unwrap();
             let table = database.table("t").unwrap();
-            let there = |key: i64| database.run(|tx| Ok(tx.get(&table, &[key.into()])?.is_some()));
+            let there = |key: i64| database.run(|tx| tx.exists(&table, &[key.into()]));
             assert!(there(7).unwrap() && !there(1).unwrap());
         });
     }
@@ -144,7 +144,7 @@ fn a_body_that_commits_through_another_session_is_refused_once_it_runs_exclusive
         });
         assert!(matches!(refused, Err(Error::ExclusiveHere)), "{refused:?}");
         assert_eq!(runs, database.options().retries + 2);
-        let there = database.run(|tx| Ok(tx.get(&table, &[1.into()])?.is_some()));
+        let there = database.run(|tx| tx.exists(&table, &[1.into()]));
         assert!(!there.unwrap(), "the refused body has left a row");
         // A checkpoint or a change of tables in such a body is refused as well.
         let refused = database.run(|tx| {

@@ -142,7 +142,7 @@ fn a_mark_is_valid_only_for_its_own_transaction() {
         assert!(matches!(one.rollback_to(stray), Err(Error::OtherMark { .. })));
     }
     one.commit().unwrap();
-    let there = database.run(|tx| Ok(tx.get(&table, &[1.into()])?.is_some()));
+    let there = database.run(|tx| tx.exists(&table, &[1.into()]));
     assert!(there.unwrap(), "a mark of another transaction undid the write");
 }
 
@@ -167,7 +167,7 @@ fn a_mark_after_a_rollback_target_is_refused_and_those_before_it_stay_valid() {
     session.put(&table, &row(5)).unwrap();
     assert!(matches!(session.rollback_to(second), Err(Error::OtherMark { .. })));
     session.commit().unwrap();
-    let count = database.run(|tx| {
+    let count = database.run(|tx| -> Result<_, Error> {
         let mut keys = Vec::new();
         tx.scan(&table, KeyRange::ALL, Direction::Ascending, 9, |row| {
             keys.push(row.value(0)?.as_int());

@@ -61,7 +61,7 @@ fn a_body_that_panics_ends_its_transaction_and_the_session_goes_on() {
         });
         assert!(catch_unwind(run).is_err());
         session.run(Begin::Serializable, |tx| tx.put(&table, &row(2))).unwrap();
-        let there = database.run(|tx| Ok(tx.get(&table, &[1.into()])?.is_some()));
+        let there = database.run(|tx| tx.exists(&table, &[1.into()]));
         assert!(!there.unwrap());
     });
 }
@@ -147,7 +147,7 @@ fn a_read_only_body_that_keeps_losing_gets_its_conflict_after_the_retries() {
 
 // D10
 #[test]
-fn a_body_that_always_returns_the_conflict_of_another_session_ends() {
+fn the_conflict_of_another_session_ends_the_runs_of_a_body_that_returns_it() {
     let database = in_memory();
     returns(move || {
         for begin in [Begin::Serializable, Begin::Snapshot, Begin::ReadOnly] {
@@ -158,9 +158,57 @@ fn a_body_that_always_returns_the_conflict_of_another_session_ends() {
                 Err(Error::Conflict(Conflict::Locked))
             });
             assert!(matches!(run, Err(Error::Conflict(Conflict::Locked))));
-            assert_eq!(runs, database.options().retries + 2);
+            assert_eq!(runs, 1);
         }
     });
+}
+
+/// An error of an application, which says nothing of the engine's.
+#[derive(Debug, PartialEq, Eq)]
+enum Refusal {
+    Engine,
+    Refused,
+}
+
+impl From<Error> for Refusal {
+    fn from(_: Error) -> Refusal {
+        Refusal::Engine
+    }
+}
+
+#[test]
+fn a_body_whose_own_error_hides_a_conflict_runs_again() {
+    let database = in_memory();
+    let table = table(&database, "t");
+    database.run(|tx| tx.put(&table, &row(1))).unwrap();
+    let mut runs = 0;
+    let run: Result<(), Refusal> = database.run(|tx| {
+        runs += 1;
+        let exists = tx.exists(&table, &[1.into()])?;
+        if runs == 1 {
+            assert!(exists);
+            database.run(|tx| tx.delete(&table, &[1.into()])).unwrap();
+            assert!(tx.get(&table, &[1.into()]).is_err());
+            return Err(Refusal::Refused);
+        }
+        assert!(!exists);
+        Ok(())
+    });
+    assert_eq!((run, runs), (Ok(()), 2));
+}
+
+#[test]
+fn a_refusal_of_the_body_aborts_its_transaction_and_is_returned() {
+    let database = in_memory();
+    let table = table(&database, "t");
+    let mut runs = 0;
+    let run: Result<(), Refusal> = database.run(|tx| {
+        runs += 1;
+        tx.put(&table, &row(1))?;
+        Err(Refusal::Refused)
+    });
+    assert_eq!((run, runs), (Err(Refusal::Refused), 1));
+    assert!(!database.run(|tx| tx.exists(&table, &[1.into()])).unwrap());
 }
 
 // D8
@@ -214,7 +262,7 @@ fn a_missing_column_or_index_is_an_error() {
     database.run(|tx| tx.insert(&table, &values)).unwrap();
     let mut session = database.session().unwrap();
     session.begin(Begin::Serializable).unwrap();
-    for change in [Change::set(9, 1.into()), Change::add(usize::MAX, 1.into())] {
+    for change in [Change::set(9, 1), Change::add(usize::MAX, 1)] {
         let updated = session.update(&table, &[1.into()], &[change]);
         assert!(matches!(updated, Err(Error::NoColumn { columns: 4, .. })), "{updated:?}");
     }

@@ -5,7 +5,7 @@
 //! |---|---|
 //! | `scenario.rs` | load, run and check of a workload, with damage in between |
 //! | `concurrent_tx.rs`, `debit_credit.rs`, `group_commit.rs`, `join.rs`, `oltp.rs` | the checks of one workload each |
-//! | `short.rs`, `single_record.rs`, `smallbank.rs`, `tatp.rs` | the checks of one workload each |
+//! | `short.rs`, `single_record.rs`, `smallbank.rs`, `tatp.rs`, `transfer.rs` | the checks of one workload each |
 
 #![allow(clippy::unwrap_used, reason = "a failed unwrap fails the test")]
 
@@ -21,3 +21,4 @@ mod short;
 mod single_record;
 mod smallbank;
 mod tatp;
+mod transfer;

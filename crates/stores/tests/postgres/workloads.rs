@@ -61,6 +61,7 @@ fn workloads_run_and_their_checks_hold() {
         ("join", &[], 20),
         ("tatp", &[], 300),
         ("smallbank", &[], 300),
+        ("transfer", &[("accounts", "1000")], 300),
         ("script", &[], 200),
     ] {
         let workload = workload(name, options);

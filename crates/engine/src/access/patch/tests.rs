@@ -3,7 +3,7 @@
 use super::{Bounds, PatchError, add, apply, begin, set};
 use crate::access::row::{RowView, encode};
 use crate::access::schema::random::{self, Cell, lend, lend_all, same};
-use crate::access::schema::{Decimal, Kind, OwnedValue, Schema, Value};
+use crate::access::schema::{Decimal, DefaultValue, Kind, Schema, Value};
 use crate::planted_bug::{PlantedBug, with};
 use fastrand::Rng;
 
@@ -52,7 +52,7 @@ fn act(step: &Step, cells: &mut [Cell]) -> Result<(), PatchError> {
     if !holds(lower, true) || !holds(upper, false) {
         return Err(PatchError::OutOfBounds { column: failed });
     }
-    cells[column] = OwnedValue::of(sum);
+    cells[column] = DefaultValue::of(sum);
     Ok(())
 }
 
@@ -89,8 +89,8 @@ fn patch(schema: &Schema, steps: &[Step]) -> Vec<u8> {
             Step::Set(column, cell) => set(schema, *column, lend(cell), &mut patch),
             Step::Add(column, delta, lower, upper) => {
                 let bounds = Bounds {
-                    lower: lower.as_ref().map(OwnedValue::borrow),
-                    upper: upper.as_ref().map(OwnedValue::borrow),
+                    lower: lower.as_ref().map(DefaultValue::borrow),
+                    upper: upper.as_ref().map(DefaultValue::borrow),
                 };
                 add(schema, *column, lend(delta), bounds, &mut patch)
             }
@@ -109,7 +109,7 @@ fn row(rng: &mut Rng) -> (Schema, Vec<Cell>, Vec<u8>, Vec<u8>) {
     for _ in 0..rng.usize(..4) {
         schema = random::grown(rng, &schema);
         let added = schema.columns().last().expect("a column was added");
-        cells.push(OwnedValue::of(added.default()));
+        cells.push(DefaultValue::of(added.default()));
     }
     (schema, cells, key, row)
 }
@@ -165,10 +165,10 @@ fn a_column_that_outgrows_short_ends_gets_wide_ones() {
     encode(&schema, &values, &mut key, &mut row).unwrap();
     for length in [70_000, 5, 65_535] {
         let text = "y".repeat(length);
-        let step = Step::Set(2, OwnedValue::of(Value::Text(&text)));
+        let step = Step::Set(2, DefaultValue::of(Value::Text(&text)));
         let mut new = Vec::new();
         apply(&patch(&schema, std::slice::from_ref(&step)), &row, &mut new).unwrap();
-        let mut cells: Vec<Cell> = values.iter().map(|value| OwnedValue::of(*value)).collect();
+        let mut cells: Vec<Cell> = values.iter().map(|value| DefaultValue::of(*value)).collect();
         act(&step, &mut cells).unwrap();
         assert!(holds(&schema, &key, &new, &cells), "{length}");
         row = new;

@@ -21,6 +21,7 @@
 //! [`Malformed`]: super::key::Malformed
 
 mod entry;
+mod owned;
 mod raw;
 mod read;
 #[cfg(test)]
@@ -29,6 +30,7 @@ mod text_runs;
 mod write;
 
 pub(crate) use entry::{Entries, Entry, entry_key, primary_key_of};
+pub(crate) use owned::OwnedBytes;
 pub(crate) use raw::{Raw, VERSION_MASK, WIDE, end_at, set_end};
 pub(crate) use read::RowView;
 pub use text_runs::{TextRun, Texts};

@@ -7,8 +7,8 @@ use crate::access::schema::{ColumnSlot, Schema, Value};
 /// A row and its key, as bytes that are read column by column.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RowView<'a> {
-    schema: &'a Schema,
-    key: KeyView<'a>,
+    pub(super) schema: &'a Schema,
+    pub(super) key: KeyView<'a>,
     pub(super) raw: Raw<'a>,
 }
 

@@ -1,7 +1,9 @@
 //! Derives the next schema: with one more column at the end, one more index, or one less.
 
 use crate::access::schema::builder::resolve;
-use crate::access::schema::{Column, Definition, Index, KeyPart, Kind, OwnedValue, Schema, Value};
+use crate::access::schema::{
+    Column, DefaultValue, Definition, Index, KeyPart, Kind, Schema, Value,
+};
 use crate::error::{Error, Result};
 
 impl Schema {
@@ -75,7 +77,7 @@ impl Schema {
             kind,
             nullable,
             since: self.version() + 1,
-            default: OwnedValue::of(default),
+            default: DefaultValue::of(default),
         });
         Schema::checked(definition)
     }

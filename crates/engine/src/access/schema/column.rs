@@ -9,7 +9,7 @@ pub struct Column {
     pub(crate) kind: Kind,
     pub(crate) nullable: bool,
     pub(crate) since: u16,
-    pub(crate) default: Option<OwnedValue>,
+    pub(crate) default: Option<DefaultValue>,
 }
 
 impl Column {
@@ -35,7 +35,7 @@ impl Column {
 
     /// Its value in rows that were written before it was added.
     pub fn default(&self) -> Value<'_> {
-        self.default.as_ref().map_or(Value::Null, OwnedValue::borrow)
+        self.default.as_ref().map_or(Value::Null, DefaultValue::borrow)
     }
 }
 
@@ -86,9 +86,9 @@ impl Index {
     }
 }
 
-/// A value that owns its bytes.
+/// The default of a column, which is never null. It is compared bit by bit.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum OwnedValue {
+pub(crate) enum DefaultValue {
     /// Of a fixed kind, by its bits.
     Fixed { kind: Kind, bits: u64 },
     /// UTF-8 text.
@@ -97,15 +97,15 @@ pub(crate) enum OwnedValue {
     Bytes(Box<[u8]>),
 }
 
-impl OwnedValue {
+impl DefaultValue {
     /// A copy; none for null.
-    pub(crate) fn of(value: Value<'_>) -> Option<OwnedValue> {
+    pub(crate) fn of(value: Value<'_>) -> Option<DefaultValue> {
         match value {
             Value::Null => None,
-            Value::Text(text) => Some(OwnedValue::Text(text.into())),
-            Value::Bytes(bytes) => Some(OwnedValue::Bytes(bytes.into())),
+            Value::Text(text) => Some(DefaultValue::Text(text.into())),
+            Value::Bytes(bytes) => Some(DefaultValue::Bytes(bytes.into())),
             Value::Int(_) | Value::Float(_) | Value::Decimal(_) | Value::Timestamp(_) => {
-                Some(OwnedValue::Fixed { kind: value.kind()?, bits: value.fixed_bits()? })
+                Some(DefaultValue::Fixed { kind: value.kind()?, bits: value.fixed_bits()? })
             }
         }
     }
@@ -113,9 +113,9 @@ impl OwnedValue {
     /// The value, borrowed.
     pub(crate) fn borrow(&self) -> Value<'_> {
         match self {
-            OwnedValue::Fixed { kind, bits } => Value::of_bits(*kind, *bits),
-            OwnedValue::Text(text) => Value::Text(text),
-            OwnedValue::Bytes(bytes) => Value::Bytes(bytes),
+            DefaultValue::Fixed { kind, bits } => Value::of_bits(*kind, *bits),
+            DefaultValue::Text(text) => Value::Text(text),
+            DefaultValue::Bytes(bytes) => Value::Bytes(bytes),
         }
     }
 }

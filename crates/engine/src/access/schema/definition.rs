@@ -128,6 +128,30 @@ impl Schema {
         self.layouts.len() as u16
     }
 
+    /// How this definition of a table differs from another one; none if only the versions differ, since
+    /// columns and indexes were added later.
+    pub(crate) fn difference(&self, other: &Schema) -> Option<String> {
+        let names = |schema: &Schema| -> Vec<String> {
+            schema.columns().iter().map(|column| column.name.clone()).collect()
+        };
+        if names(self) != names(other) {
+            return Some(format!("the columns {}", names(self).join(", ")));
+        }
+        for (column, other) in self.columns().iter().zip(other.columns()) {
+            if (column.kind, column.nullable) != (other.kind, other.nullable) {
+                let null = if column.nullable { "or null" } else { "never null" };
+                return Some(format!("column {} of {}, {null}", column.name, column.kind));
+            }
+        }
+        if self.key() != other.key() {
+            return Some("another primary key".to_owned());
+        }
+        if self.indexes() != other.indexes() {
+            return Some("other indexes".to_owned());
+        }
+        None
+    }
+
     pub(crate) fn definition(&self) -> &Definition {
         &self.definition
     }

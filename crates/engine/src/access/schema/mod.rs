@@ -14,7 +14,8 @@
 //! |---|---|
 //! | `builder.rs` | a chain of calls that ends in `build` |
 //! | `definition.rs` | a table's definition, checked and prepared for use |
-//! | `column.rs`, `value.rs` | columns, key columns and indexes; the values of columns |
+//! | `column.rs`, `value.rs`, `owned_value.rs` | columns, key columns and indexes; the values of columns |
+//! | `conversions.rs` | conversions between values and the types of Rust |
 //! | `change.rs` | the next schema: one column or index more, or one index less |
 //! | `layout.rs`, `key_shape.rs` | the slots of columns in a row, for each version; the shape of a key |
 //! | `random.rs`, `tests.rs` | random schemas and values for tests; tests |
@@ -22,9 +23,11 @@
 mod builder;
 mod change;
 mod column;
+mod conversions;
 mod definition;
 mod key_shape;
 mod layout;
+mod owned_value;
 #[cfg(test)]
 pub(crate) mod random;
 #[cfg(test)]
@@ -32,10 +35,12 @@ mod tests;
 mod value;
 
 pub use builder::{Builder, KeyPart, asc, desc};
-pub(crate) use column::OwnedValue;
+pub(crate) use column::DefaultValue;
 pub use column::{Collation, Column, Index, KeyColumn};
+pub use conversions::FromValue;
 pub(crate) use definition::Definition;
 pub use definition::Schema;
 pub(crate) use key_shape::{KeyShape, Part};
 pub(crate) use layout::{BLOCK_DEFAULT, BLOCK_NULLABLE, BLOCK_VARIABLE, ColumnSlot, Layout};
+pub use owned_value::OwnedValue;
 pub use value::{Decimal, Kind, Value};

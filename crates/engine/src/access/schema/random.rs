@@ -1,16 +1,16 @@
 //! Random schemas and values for tests.
 
 use crate::access::schema::{
-    Builder, Decimal, KeyPart, Kind, OwnedValue, Schema, Value, asc, desc,
+    Builder, Decimal, DefaultValue, KeyPart, Kind, Schema, Value, asc, desc,
 };
 use fastrand::Rng;
 
 /// An owned value or null.
-pub(crate) type Cell = Option<OwnedValue>;
+pub(crate) type Cell = Option<DefaultValue>;
 
 /// The value of a cell.
 pub(crate) fn lend(cell: &Cell) -> Value<'_> {
-    cell.as_ref().map_or(Value::Null, OwnedValue::borrow)
+    cell.as_ref().map_or(Value::Null, DefaultValue::borrow)
 }
 
 /// The values of a row of cells.
@@ -30,13 +30,13 @@ pub(crate) fn kind(rng: &mut Rng) -> Kind {
 }
 
 /// A value of a kind: often a small one, so that values collide, sometimes an extreme one.
-pub(crate) fn value(rng: &mut Rng, kind: Kind) -> OwnedValue {
+pub(crate) fn value(rng: &mut Rng, kind: Kind) -> DefaultValue {
     let integer = match rng.u8(..6) {
         0 => [i64::MIN, i64::MAX, -1, 0, 1, 255, 256][rng.usize(..7)],
         1 => rng.i64(..),
         _ => rng.i64(-4..5),
     };
-    let owned = |value: Value<'_>| OwnedValue::of(value).expect("it is not null");
+    let owned = |value: Value<'_>| DefaultValue::of(value).expect("it is not null");
     match kind {
         Kind::Int => owned(Value::Int(integer)),
         Kind::Timestamp => owned(Value::Timestamp(integer)),

@@ -172,27 +172,3 @@ impl<'a> Value<'a> {
         }
     }
 }
-
-impl From<i64> for Value<'_> {
-    fn from(value: i64) -> Self {
-        Value::Int(value)
-    }
-}
-
-impl From<f64> for Value<'_> {
-    fn from(value: f64) -> Self {
-        Value::Float(value)
-    }
-}
-
-impl<'a> From<&'a str> for Value<'a> {
-    fn from(text: &'a str) -> Self {
-        Value::Text(text)
-    }
-}
-
-impl<'a> From<&'a [u8]> for Value<'a> {
-    fn from(bytes: &'a [u8]) -> Self {
-        Value::Bytes(bytes)
-    }
-}

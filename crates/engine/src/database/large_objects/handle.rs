@@ -65,7 +65,7 @@ impl<D: Disk> Database<D> {
     ///     transaction.insert(&documents, &[Value::Text("lines"), Value::Int(id)])
     /// })?;
     ///
-    /// let lines = database.run(|transaction| {
+    /// let lines = database.run(|transaction| -> syncline_engine::Result<_> {
     ///     let row = transaction.get(&documents, &[Value::Text("lines")])?.expect("it was inserted");
     ///     let id = row.value(1)?.as_int().expect("it is an integer");
     ///     let mut reader = contents.read(transaction, id)?.expect("it was finished");
@@ -143,12 +143,13 @@ impl LargeObjects {
     /// As [`Transaction::get`].
     pub fn read<'t, 's, D: Disk>(
         &self,
-        transaction: &'t mut Transaction<'s, D>,
+        transaction: &'t Transaction<'s, D>,
         id: i64,
     ) -> Result<Option<LargeObjectReader<'t, 's, D>>> {
         let Some(row) = transaction.get(&self.table, &[Value::Int(id)])? else {
             return Ok(None);
         };
+        let row = row.as_row();
         if !is_finished(row)? {
             return Ok(None);
         }
@@ -165,9 +166,9 @@ impl LargeObjects {
     /// # Errors
     ///
     /// As [`Transaction::delete`].
-    pub fn delete<D: Disk>(&self, transaction: &mut Transaction<'_, D>, id: i64) -> Result<bool> {
+    pub fn delete<D: Disk>(&self, transaction: &Transaction<'_, D>, id: i64) -> Result<bool> {
         let row = transaction.get(&self.table, &[Value::Int(id)])?;
-        if !row.map(is_finished).transpose()?.unwrap_or(false) {
+        if !row.map(|row| is_finished(row.as_row())).transpose()?.unwrap_or(false) {
             return Ok(false);
         }
         self.remove(transaction, id, usize::MAX)?;
@@ -177,17 +178,14 @@ impl LargeObjects {
     /// Deletes up to `most` parts of an object, and its row if no others are left; false if some are.
     fn remove<D: Disk>(
         &self,
-        transaction: &mut Transaction<'_, D>,
+        transaction: &Transaction<'_, D>,
         id: i64,
         most: usize,
     ) -> Result<bool> {
-        let mut parts = Vec::new();
-        let range = [Value::Int(id)];
-        let range = KeyRange::prefix(&range);
-        transaction.scan_keys(&self.parts, range, Direction::Ascending, most, |row| {
-            parts.push(number(row, PART)?);
-            Ok(ControlFlow::Continue(()))
-        })?;
+        let prefix = [Value::Int(id)];
+        let parts = transaction.keys(&self.parts, KeyRange::prefix(&prefix))?.limit(most);
+        let parts: Vec<i64> =
+            parts.map(|row| number(row?.as_row(), PART)).collect::<Result<_>>()?;
         let are_all = parts.len() < most;
         for part in parts {
             transaction.delete(&self.parts, &[Value::Int(id), Value::Int(part)])?;
@@ -203,7 +201,7 @@ impl LargeObjects {
         let bounds = [Value::Int(i64::MIN)];
         let mut left = Vec::new();
         let mut session = database.session()?;
-        let mut transaction = session.transaction(Begin::Snapshot)?;
+        let transaction = session.transaction(Begin::Snapshot)?;
         let unfinished = self.table.by(UNFINISHED)?;
         let range = KeyRange::from(&bounds);
         transaction.scan(unfinished, range, Direction::Ascending, usize::MAX, |row| {
@@ -227,7 +225,7 @@ impl LargeObjects {
         while !is_gone {
             let (gone, ticket) = session.run(Begin::Serializable, |transaction| {
                 let row = transaction.get(&self.table, &[Value::Int(id)])?;
-                match row.map(is_finished).transpose()? {
+                match row.map(|row| is_finished(row.as_row())).transpose()? {
                     Some(false) => self.remove(transaction, id, PARTS_PER_DISCARD),
                     Some(true) | None => Ok(true),
                 }

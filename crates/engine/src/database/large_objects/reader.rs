@@ -3,7 +3,7 @@
 use super::handle::{CONTENT, io_error};
 use crate::access::schema::Value;
 use crate::error::{Error, Result};
-use crate::table::{Table, Transaction};
+use crate::table::{OwnedRow, Table, Transaction};
 use std::fmt;
 use std::io::{self, BufRead, ErrorKind, Read, Seek, SeekFrom};
 use syncline_vfs::Disk;
@@ -12,26 +12,25 @@ use syncline_vfs::Disk;
 /// [`LargeObjects::read`](super::LargeObjects::read). It reads what its transaction sees: in a serializable
 /// one the parts count as read.
 pub struct LargeObjectReader<'t, 's, D: Disk> {
-    transaction: &'t mut Transaction<'s, D>,
+    transaction: &'t Transaction<'s, D>,
     parts: Table,
     id: i64,
     bytes: u64,
     part_bytes: u64,
     position: u64,
-    /// A part of the object, if it is `loaded`.
-    part: Vec<u8>,
-    loaded: Option<u64>,
+    /// The number and the row of the part that was read last.
+    part: Option<(u64, OwnedRow)>,
 }
 
 impl<'t, 's, D: Disk> LargeObjectReader<'t, 's, D> {
     pub(super) fn new(
-        transaction: &'t mut Transaction<'s, D>,
+        transaction: &'t Transaction<'s, D>,
         parts: &Table,
         id: i64,
         (bytes, part_bytes): (u64, u64),
     ) -> LargeObjectReader<'t, 's, D> {
-        let (parts, part, loaded) = (parts.clone(), Vec::new(), None);
-        LargeObjectReader { transaction, parts, id, bytes, part_bytes, position: 0, part, loaded }
+        let parts = parts.clone();
+        LargeObjectReader { transaction, parts, id, bytes, part_bytes, position: 0, part: None }
     }
 
     /// The length of the object.
@@ -39,29 +38,29 @@ impl<'t, 's, D: Disk> LargeObjectReader<'t, 's, D> {
         self.bytes
     }
 
-    /// Loads the part that holds the position, unless it is loaded.
-    fn load(&mut self) -> Result<()> {
+    /// The part that holds the position.
+    fn part(&mut self) -> Result<&[u8]> {
         let number = self.position / self.part_bytes;
-        if self.loaded == Some(number) {
-            return Ok(());
+        if self.part.as_ref().is_none_or(|(loaded, _)| *loaded != number) {
+            // The memory of the part before is free before the next one is read.
+            self.part = None;
+            let key = [Value::Int(self.id), Value::Int(number as i64)];
+            let row = self.transaction.get(&self.parts, &key)?;
+            self.part = row.map(|row| (number, row));
         }
-        self.loaded = None;
-        self.part.clear();
-        let key = [Value::Int(self.id), Value::Int(number as i64)];
-        if let Some(row) = self.transaction.get(&self.parts, &key)? {
-            let content = row.value(CONTENT)?;
-            self.part.extend_from_slice(content.as_bytes().unwrap_or_default());
-        }
+        let content = match &self.part {
+            Some((_, row)) => row.get::<&[u8]>(CONTENT)?,
+            None => &[],
+        };
         let expected = self.part_bytes.min(self.bytes - number * self.part_bytes);
-        if self.part.len() as u64 != expected {
+        if content.len() as u64 != expected {
             return Err(Error::LargeObject {
                 name: self.parts.name().to_owned(),
                 id: self.id,
                 what: "one of its parts was changed by another program",
             });
         }
-        self.loaded = Some(number);
-        Ok(())
+        Ok(content)
     }
 }
 
@@ -70,8 +69,9 @@ impl<D: Disk> BufRead for LargeObjectReader<'_, '_, D> {
         if self.position >= self.bytes {
             return Ok(&[]);
         }
-        self.load().map_err(io_error)?;
-        Ok(&self.part[(self.position % self.part_bytes) as usize..])
+        let start = (self.position % self.part_bytes) as usize;
+        let part = self.part().map_err(io_error)?;
+        Ok(&part[start..])
     }
 
     fn consume(&mut self, bytes: usize) {

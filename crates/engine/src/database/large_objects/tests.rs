@@ -94,8 +94,8 @@ fn a_reader_seeks_and_lends_what_it_has_loaded() {
     let content = content(2 * PART_BYTES_MAX + 100);
     let id = write(&database, &objects, &content).unwrap();
     let mut session = database.session().unwrap();
-    let mut transaction = session.transaction(Begin::ReadOnlyDurable).unwrap();
-    let mut reader = objects.read(&mut transaction, id).unwrap().unwrap();
+    let transaction = session.transaction(Begin::ReadOnlyDurable).unwrap();
+    let mut reader = objects.read(&transaction, id).unwrap().unwrap();
     let mut random = fastrand::Rng::with_seed(1);
     for _ in 0..100 {
         let at = random.usize(..content.len());
@@ -158,12 +158,12 @@ fn a_deleted_object_stays_for_a_snapshot_and_its_id_is_not_used_again() {
     let content = content(PART_BYTES_MAX * 2);
     let id = write(&database, &objects, &content).unwrap();
     let mut session = database.session().unwrap();
-    let mut snapshot = session.transaction(Begin::Snapshot).unwrap();
+    let snapshot = session.transaction(Begin::Snapshot).unwrap();
     assert!(database.run(|transaction| objects.delete(transaction, id)).unwrap());
     assert!(!database.run(|transaction| objects.delete(transaction, id)).unwrap());
     assert_eq!((rows(&database, "files"), rows(&database, "files.parts")), (0, 0));
     let mut old = Vec::new();
-    objects.read(&mut snapshot, id).unwrap().unwrap().read_to_end(&mut old).unwrap();
+    objects.read(&snapshot, id).unwrap().unwrap().read_to_end(&mut old).unwrap();
     assert!(old == content);
     drop(snapshot);
     assert!(write(&database, &objects, b"new").unwrap() > id);

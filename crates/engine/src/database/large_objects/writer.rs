@@ -6,11 +6,10 @@ use crate::access::schema::Value;
 use crate::database::handle::Database;
 use crate::error::{Error, Result};
 use crate::log::Ticket;
-use crate::table::{Change, Row, Transaction, TypedSession};
-use crate::txn::{Begin, Direction};
+use crate::table::{Change, Transaction, TypedSession};
+use crate::txn::Begin;
 use std::fmt;
 use std::io;
-use std::ops::ControlFlow;
 use syncline_vfs::Disk;
 
 /// Writes a large object piece by piece, as [`io::Write`]; from [`LargeObjects::write`]. A full part is
@@ -47,7 +46,7 @@ impl<'d, D: Disk> LargeObjectWriter<'d, D> {
         database: &'d Database<D>,
     ) -> Result<LargeObjectWriter<'d, D>> {
         let mut session = database.session()?;
-        let (id, _) = session.run(Begin::Serializable, |transaction| {
+        let (id, _) = session.run(Begin::Serializable, |transaction| -> Result<_> {
             let id = new_id(objects, transaction)?;
             let part_bytes = Value::Int(objects.part_bytes as i64);
             let row = [Value::Int(id), Value::Int(0), part_bytes, Value::Int(objects.opening)];
@@ -84,10 +83,10 @@ impl<'d, D: Disk> LargeObjectWriter<'d, D> {
     /// # Errors
     ///
     /// As [`Database::run`]; [`Error::LargeObject`] after a write that failed.
-    pub fn finish<R>(
+    pub fn finish<R, E: From<Error>>(
         mut self,
-        mut body: impl FnMut(&mut Transaction<'_, D>, i64) -> Result<R>,
-    ) -> Result<R> {
+        mut body: impl FnMut(&mut Transaction<'_, D>, i64) -> Result<R, E>,
+    ) -> Result<R, E> {
         self.check()?;
         if !self.rest.is_empty() {
             self.commit_part()?;
@@ -138,13 +137,11 @@ impl<'d, D: Disk> LargeObjectWriter<'d, D> {
 
 /// An id behind all others, and behind those of deleted objects.
 fn new_id<D: Disk>(objects: &LargeObjects, transaction: &mut Transaction<'_, D>) -> Result<i64> {
-    let mut id = transaction.read_point()?.0 as i64;
-    let last = |row: Row<'_>| {
-        id = id.max(number(row, ID)?.saturating_add(1));
-        Ok(ControlFlow::Break(()))
-    };
-    transaction.scan_keys(&objects.table, KeyRange::ALL, Direction::Descending, 1, last)?;
-    Ok(id)
+    let id = transaction.read_point()?.0 as i64;
+    match transaction.last(&objects.table, KeyRange::ALL)? {
+        Some(row) => Ok(id.max(number(row.as_row(), ID)?.saturating_add(1))),
+        None => Ok(id),
+    }
 }
 
 impl<D: Disk> io::Write for LargeObjectWriter<'_, D> {

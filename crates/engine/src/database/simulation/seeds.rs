@@ -8,7 +8,8 @@ use std::sync::mpsc;
 use std::thread;
 use syncline_instrument::clock;
 
-/// Seeds that are the same each time. What they exercise is checked, and only a change of the code changes it.
+/// Seeds that are the same each time. What they exercise is checked, and only a change of the code changes
+/// it.
 const FIXED: u64 = 600;
 
 /// Seeds that differ each time.

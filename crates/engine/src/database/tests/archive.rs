@@ -81,7 +81,7 @@ fn ids(disk: &SimulatedDisk, name: &str) -> Vec<i64> {
     let database = opened(disk, name, None).unwrap();
     assert_eq!(database.verify().unwrap(), Vec::<String>::new());
     let table = database.table("t").unwrap();
-    let ids = database.run(|tx| {
+    let ids = database.run(|tx| -> crate::Result<_> {
         let mut ids = Vec::new();
         for id in 0..1_000 {
             if tx.get(&table, &[Value::Int(id)])?.is_some() {

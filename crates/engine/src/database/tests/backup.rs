@@ -30,7 +30,7 @@ fn filled(disk: &SimulatedDisk, options: &Options) -> (Database<SimulatedDisk>, 
 fn texts(database: &Database<SimulatedDisk>) -> Result<(usize, usize)> {
     let table = database.table("t")?;
     let (mut before, mut after) = (0, 0);
-    database.run(|transaction| {
+    database.run(|transaction| -> Result<_> {
         (before, after) = (0, 0);
         for id in 0..ROWS {
             let row = transaction.get(&table, &[Value::Int(id)])?.expect("no row was deleted");

@@ -59,7 +59,7 @@ fn thin_out(database: &Database<SimulatedDisk>, table: &Table, keeps: i64) {
 fn check(database: &Database<SimulatedDisk>, keeps: i64) {
     assert_eq!(database.verify().unwrap(), Vec::<String>::new());
     let table = database.table("t").unwrap();
-    let checked = database.run(|tx| {
+    let checked = database.run(|tx| -> Result<_> {
         for id in 0..ROWS {
             let row = tx.get(&table, &[Value::Int(id)])?;
             let expected = (id % keeps == 0).then(|| Value::Bytes(bytes(id)));

@@ -134,7 +134,7 @@ fn writers_and_other_definitions_go_on_while_a_table_is_loaded() {
     let loaded = loaded.unwrap();
     assert_eq!(stops, 20);
     assert_eq!(database.verify().unwrap(), Vec::<String>::new());
-    let read = database.run(|tx| Ok(tx.get(&loaded, &[Value::Int(77)])?.is_some()));
+    let read = database.run(|tx| tx.exists(&loaded, &[Value::Int(77)]));
     assert!(read.unwrap());
 }
 
@@ -179,7 +179,7 @@ fn an_iterator_of_a_load_may_use_the_database() {
         if id == 50 {
             database.create_table(schema("within")).unwrap();
         }
-        let number = database.run(|tx| {
+        let number = database.run(|tx| -> Result<_> {
             let row = tx.get(&table, &[Value::Int(id)])?.expect("a row of the table");
             match row.value(1)? {
                 Value::Int(number) => Ok(number),
@@ -279,6 +279,6 @@ fn a_build_that_reaches_the_memory_cap_leaves_nothing() {
     let refused = database.change_table(&changed.unwrap());
     assert!(matches!(refused, Err(Error::Capped { .. })), "{refused:?}");
     assert_eq!(database.verify().unwrap(), Vec::<String>::new());
-    let there = database.run(|tx| Ok(tx.get(&table, &[Value::Int(rows - 1)])?.is_some()));
+    let there = database.run(|tx| tx.exists(&table, &[Value::Int(rows - 1)]));
     assert!(there.unwrap());
 }

@@ -137,8 +137,7 @@ fn loaded_rows_are_visible_from_the_load_on_and_not_before() {
         session.abort();
     }
     // A transaction that runs again begins late enough to see it.
-    let run =
-        session.run(Begin::ReadOnlyDurable, |tx| Ok(tx.get(&loaded, &[Value::Int(1)])?.is_some()));
+    let run = session.run(Begin::ReadOnlyDurable, |tx| tx.exists(&loaded, &[Value::Int(1)]));
     assert!(run.unwrap().0);
 }
 

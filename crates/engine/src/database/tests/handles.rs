@@ -56,7 +56,7 @@ fn step(sides: &mut [Side; DATABASES], random: &mut Rng) -> bool {
             tx.put(&table, &[Value::Int(key), Value::Int(value)])?;
         }
         let row = tx.get(&table, &[Value::Int(key)])?;
-        row.map(|row| row.value(1)).transpose().map(|value| value.and_then(Value::as_int))
+        row.map(|row| row.get(1)).transpose()
     });
     match run {
         Err(Error::OtherDatabase { .. }) => at != of,

@@ -166,17 +166,17 @@ fn show_prefetched_returns_the_same_rows_as_get() {
 fn a_dropped_transaction_leaves_nothing() {
     let store = accounts();
     let (table, mut session) = (&store.table, store.session());
-    let mut tx = session.transaction(Begin::Serializable).unwrap();
+    let tx = session.transaction(Begin::Serializable).unwrap();
     tx.insert(table, &account(1, 7, "ada")).unwrap();
     assert!(tx.get(table, &[Value::Int(1)]).unwrap().is_some());
     drop(tx);
     assert!(!session.is_open());
-    let mut tx = session.transaction(Begin::Serializable).unwrap();
+    let tx = session.transaction(Begin::Serializable).unwrap();
     assert!(tx.get(table, &[Value::Int(1)]).unwrap().is_none());
     tx.insert(table, &account(1, 7, "ada")).unwrap();
     let ticket = tx.commit().unwrap();
     session.wait(ticket).unwrap();
-    let mut tx = session.transaction(Begin::ReadOnly).unwrap();
+    let tx = session.transaction(Begin::ReadOnly).unwrap();
     let row = tx.get_by(table.by("by_owner").unwrap(), &[Value::Text("ada")]).unwrap();
     let row = row.expect("it was committed");
     assert_eq!(
@@ -192,7 +192,7 @@ fn an_index_scan_goes_both_ways_and_stops_on_break() {
     let store = accounts();
     let (table, mut session) = (&store.table, store.session());
     let owners: Vec<String> = (0..300).map(|id| format!("owner {id}")).collect();
-    let fill = session.run(Begin::Serializable, |tx| {
+    let fill = session.run(Begin::Serializable, |tx| -> crate::Result<_> {
         for (id, owner) in owners.iter().enumerate() {
             tx.insert(table, &account(id as i64, id as i64 % 3, owner))?;
         }

@@ -3,6 +3,7 @@
 mod calls;
 mod concurrent_sessions;
 mod fixture;
+mod iterators;
 mod model;
 mod own_writes;
 mod serializability;

@@ -3,13 +3,13 @@
 use super::fixture::Store;
 use crate::access::key::{self, KeyRange};
 use crate::access::schema::random::{self, Cell, from_key, lend, lend_all, same};
-use crate::access::schema::{KeyColumn, OwnedValue, Schema, Value};
+use crate::access::schema::{DefaultValue, KeyColumn, Schema, Value};
 use crate::error::{Error, Result};
 use crate::planted_bug::{PlantedBug, with};
-use crate::table::{Change, Row, TypedSession};
+use crate::table::{Change, Row, Rows, TypedSession, Upserted};
 use crate::txn::{Begin, Direction};
 use fastrand::Rng;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::ops::{Bound, ControlFlow};
 use syncline_vfs::SimulatedDisk;
 
@@ -38,7 +38,15 @@ enum Write {
     Put(Vec<Cell>),
     Update(Vec<Cell>, Vec<(usize, Step)>),
     Delete(Vec<Cell>),
+    /// The call must say whether it added the row.
+    InsertOrIgnore(Vec<Cell>),
+    Upsert(Vec<Cell>, Vec<(usize, Step)>),
+    /// All rows whose key begins with these cells; the call must return their number.
+    DeleteRange(Vec<Cell>),
 }
+
+/// What a write returned, or must return.
+type Written = std::result::Result<u64, Refused>;
 
 #[derive(Clone)]
 enum Step {
@@ -115,16 +123,23 @@ impl Test {
     }
 
     fn some_write(&mut self) -> Write {
-        match self.rng.u8(..5) {
-            0 | 1 => Write::Insert(self.some_cells()),
-            2 => Write::Put(self.some_cells()),
-            3 => Write::Delete(self.some_key()),
-            _ => {
-                let key = self.some_key();
-                let steps = (0..self.rng.usize(..3)).filter_map(|_| self.some_step()).collect();
-                Write::Update(key, steps)
+        match self.rng.u8(..16) {
+            0..=4 => Write::Insert(self.some_cells()),
+            5 | 6 => Write::Put(self.some_cells()),
+            7..=9 => Write::Delete(self.some_key()),
+            10 | 11 => Write::InsertOrIgnore(self.some_cells()),
+            12 => Write::Upsert(self.some_cells(), self.some_steps()),
+            13 => {
+                let mut prefix = self.some_key();
+                prefix.truncate(self.rng.usize(1..=prefix.len()));
+                Write::DeleteRange(prefix)
             }
+            _ => Write::Update(self.some_key(), self.some_steps()),
         }
+    }
+
+    fn some_steps(&mut self) -> Vec<(usize, Step)> {
+        (0..self.rng.usize(..3)).filter_map(|_| self.some_step()).collect()
     }
 
     fn some_step(&mut self) -> Option<(usize, Step)> {
@@ -145,8 +160,28 @@ impl Test {
     }
 
     /// Applies a write to the model; if it is refused, the model stays as it was.
-    fn write_model(&mut self, write: &Write) -> std::result::Result<(), Refused> {
+    fn write_model(&mut self, write: &Write) -> Written {
         let (old_key, new) = match write {
+            Write::InsertOrIgnore(cells) => {
+                let key = self.key_bytes(&self.key_cells(cells));
+                let is_new = !self.model.contains_key(&key) && !self.collides(&key, cells);
+                if is_new {
+                    self.model.insert(key, cells.clone());
+                }
+                return Ok(u64::from(is_new));
+            }
+            Write::Upsert(cells, steps) => {
+                let key = self.key_cells(cells);
+                if self.model.contains_key(&self.key_bytes(&key)) {
+                    return self.write_model(&Write::Update(key, steps.clone()));
+                }
+                return self.write_model(&Write::Insert(cells.clone()));
+            }
+            Write::DeleteRange(prefix) => {
+                let (before, prefix) = (self.model.len(), self.key_bytes(prefix));
+                self.model.retain(|key, _| !key.starts_with(&prefix));
+                return Ok((before - self.model.len()) as u64);
+            }
             Write::Insert(cells) => {
                 let key = self.key_bytes(&self.key_cells(cells));
                 if self.model.contains_key(&key) {
@@ -177,7 +212,7 @@ impl Test {
             Some(cells) => drop(self.model.insert(old_key, cells)),
             None => drop(self.model.remove(&old_key)),
         }
-        Ok(())
+        Ok(u64::from(matches!(write, Write::Insert(_))))
     }
 
     /// True if another row has the same values in a unique index.
@@ -194,28 +229,24 @@ impl Test {
         })
     }
 
-    fn write(&mut self, write: &Write) -> Result<()> {
+    fn write(&mut self, write: &Write) -> Result<u64> {
         let (session, table) = (&mut self.session, &self.store.table);
         match write {
-            Write::Insert(cells) => session.insert(table, &lend_all(cells)),
-            Write::Put(cells) => session.put(table, &lend_all(cells)),
-            Write::Delete(key) => session.delete(table, &lend_all(key)),
+            Write::Insert(cells) => session.insert(table, &lend_all(cells)).map(|()| 1),
+            Write::Put(cells) => session.put(table, &lend_all(cells)).map(|()| 0),
+            Write::Delete(key) => session.delete(table, &lend_all(key)).map(|()| 0),
             Write::Update(key, steps) => {
-                let change = |(column, step): &'_ (usize, Step)| match step {
-                    Step::Set(_) => None,
-                    Step::Add(delta, lower) => {
-                        let change = Change::add(*column, Value::Int(*delta));
-                        Some(lower.map_or(change, |lower| change.at_least(Value::Int(lower))))
-                    }
-                };
-                let changes: Vec<_> = steps
-                    .iter()
-                    .map(|step| match &step.1 {
-                        Step::Set(cell) => Change::set(step.0, lend(cell)),
-                        Step::Add(..) => change(step).expect("it is an addition"),
-                    })
-                    .collect();
-                session.update(table, &lend_all(key), &changes)
+                session.update(table, &lend_all(key), &changes(steps)).map(|()| 0)
+            }
+            Write::InsertOrIgnore(cells) => {
+                session.insert_or_ignore(table, &lend_all(cells)).map(u64::from)
+            }
+            Write::Upsert(cells, steps) => {
+                let upserted = session.upsert(table, &lend_all(cells), &changes(steps));
+                upserted.map(|upserted| u64::from(upserted == Upserted::Inserted))
+            }
+            Write::DeleteRange(prefix) => {
+                session.delete_range(table, KeyRange::prefix(&lend_all(prefix)))
             }
         }
     }
@@ -248,12 +279,12 @@ impl Test {
                     let write = self.some_write();
                     let expected = self.write_model(&write);
                     match (expected, self.write(&write)) {
-                        (Ok(()), Ok(())) => {}
+                        (Ok(expected), Ok(found)) if expected == found => {}
                         (Err(expected), Err(error)) if refused(&error) == Some(expected) => {
                             self.refusals += 1;
                         }
                         // Blind: the commit will refuse it.
-                        (Err(expected), Ok(())) => return self.refused_commit(expected),
+                        (Err(expected), Ok(_)) => return self.refused_commit(expected),
                         (_, result) => panic!("expected {expected:?}, got {result:?}"),
                     }
                 }
@@ -279,11 +310,34 @@ impl Test {
     }
 
     fn read(&mut self) -> bool {
-        match self.rng.u8(..3) {
+        match self.rng.u8(..4) {
             0 => self.read_one(),
             1 => self.read_by(),
+            2 => self.read_many(),
             _ => self.read_range(),
         }
+    }
+
+    fn read_many(&mut self) -> bool {
+        let keys: Vec<_> = (0..self.rng.usize(..6)).map(|_| self.some_key()).collect();
+        let values: Vec<_> = keys.iter().map(|key| lend_all(key)).collect();
+        let table = &self.store.table;
+        let rows = self.session.get_many(table, values.iter().map(|values| &values[..]));
+        let rows = rows.expect("no conflict");
+        keys.iter().zip(rows).all(|(key, row)| {
+            let exists = self.session.exists(table, &lend_all(key)).expect("no conflict");
+            let key_bytes = {
+                let mut bytes = Vec::new();
+                let (schema, values) = (table.schema(), key.iter().map(lend));
+                key::encode(schema, schema.key_shape(), values, &mut bytes).expect("the key fits");
+                bytes
+            };
+            match (self.model.get(&key_bytes), row) {
+                (Some(cells), Some(row)) => exists && is_row(&row.as_row(), cells),
+                (None, None) => !exists,
+                _ => false,
+            }
+        })
     }
 
     fn read_one(&mut self) -> bool {
@@ -351,6 +405,17 @@ impl Test {
         let direction = [Direction::Ascending, Direction::Descending][self.rng.usize(..2)];
         let limit = [0, 1, 3, 20, usize::MAX][self.rng.usize(..5)];
         let expected = expected_rows(schema, &self.model, columns, (range, direction, limit));
+        if limit == usize::MAX {
+            let count = self.session.count(path, range).expect("no conflict");
+            if count != expected.len() as u64 {
+                return false;
+            }
+        }
+        if self.rng.bool() {
+            let transaction = self.session.as_transaction();
+            let rows = transaction.rows(path, range).expect("the range fits").limit(limit);
+            return is_iterated(&mut self.rng, rows, direction, &expected);
+        }
         let mut count = 0;
         let mut agrees = true;
         let scanned = self.session.scan(path, range, direction, limit, |row| {
@@ -361,6 +426,46 @@ impl Test {
         scanned.expect("no conflict");
         agrees && count == expected.len()
     }
+}
+
+/// True if an iterator returns these rows, taken now from one end and now from the other if it has no limit.
+fn is_iterated(
+    rng: &mut Rng,
+    mut rows: Rows<'_, '_, SimulatedDisk>,
+    direction: Direction,
+    expected: &[&Vec<Cell>],
+) -> bool {
+    let both_ends = rows.size_hint().1.is_none() && rng.bool();
+    let mut expected: VecDeque<_> = expected.iter().collect();
+    loop {
+        let from_back = both_ends && rng.bool();
+        let (cells, direction) = match (from_back, direction) {
+            (false, direction) => (expected.pop_front(), direction),
+            (true, Direction::Ascending) => (expected.pop_back(), Direction::Descending),
+            (true, Direction::Descending) => (expected.pop_back(), Direction::Ascending),
+        };
+        let row = match (rng.bool(), direction) {
+            (true, Direction::Ascending) => rows.next().transpose(),
+            (true, Direction::Descending) => rows.next_back().transpose(),
+            (false, direction) => rows.step(direction).map(|row| row.map(Row::into_owned)),
+        };
+        match (cells, row.expect("no conflict")) {
+            (Some(cells), Some(row)) if is_row(&row.as_row(), cells) => {}
+            (None, None) => return true,
+            _ => return false,
+        }
+    }
+}
+
+fn changes(steps: &[(usize, Step)]) -> Vec<Change<'_>> {
+    let changes = steps.iter().map(|(column, step)| match step {
+        Step::Set(cell) => Change::set(*column, lend(cell)),
+        Step::Add(delta, lower) => {
+            let change = Change::add(*column, *delta);
+            lower.map_or(change, |lower| change.at_least(lower))
+        }
+    });
+    changes.collect()
 }
 
 /// The rows of a range, computed by encoding every row's columns.
@@ -414,7 +519,7 @@ fn act(step: &Step, cell: &mut Cell) -> std::result::Result<(), Refused> {
                 if lower.is_some_and(|lower| sum < lower) {
                     return Err(Refused::Unfit);
                 }
-                *cell = OwnedValue::of(Value::Int(sum));
+                *cell = DefaultValue::of(Value::Int(sum));
             }
         }
     }

@@ -67,7 +67,7 @@ pub(super) const CALLS: &[OddCall] = &[
         let read = database.run(|tx| {
             tx.put(&table, &[Value::Int(1), Value::Bytes(&[0xff])])?;
             let row = tx.get(&table, &[Value::Int(1)])?.expect("it was put");
-            row.texts(run).map(drop)
+            row.as_row().texts(run).map(drop)
         });
         matches!(read, Err(Error::OtherTable { .. }))
     }),
@@ -172,7 +172,7 @@ fn schema() -> Schema {
 fn scanned(range: KeyRange<'_>) -> usize {
     let database = Database::transient(Options::tiny()).unwrap();
     let table = database.create_table(schema()).unwrap();
-    let rows = database.run(|tx| {
+    let rows = database.run(|tx| -> Result<_, Error> {
         let put = |key| tx.put(&table, &[Value::Int(key), Value::Bytes(b"")]);
         [-1, 0, 1].into_iter().try_for_each(put)?;
         let mut rows = 0;

@@ -18,8 +18,8 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 use syncline_engine::{
-    BackupOptions, Begin, Change, Direction, KeyRange, Kind, PrefetchKey, Result, Row, Transaction,
-    Value,
+    BackupOptions, Begin, Change, Direction, Error, KeyRange, Kind, PrefetchKey, Result, Row,
+    Transaction, Value,
 };
 
 /// A call; `run` returns none if there is no database to call.
@@ -61,44 +61,63 @@ const UP: Direction = Direction::Ascending;
 
 /// Calls that depend on the state of database, session or handle.
 pub(super) const CALLS: &[Call] = &[
-    call("calls!::get", READ, |w| done(w.session.get(&w.table, &w.key))),
-    call("calls!::get_prefetched", OPEN | TABLE, |w| {
+    call("TypedSession::get", READ, |w| done(w.session.get(&w.table, &w.key))),
+    call("TypedSession::get_prefetched", OPEN | TABLE, |w| {
         done(w.session.get_prefetched(&w.table, &w.prefetch_key))
     }),
-    call("calls!::show_prefetched", OPEN | TABLE | CLOSURE, |w| {
+    call("TypedSession::show_prefetched", OPEN | TABLE | CLOSURE, |w| {
         let panics = w.panics();
         let look = |_: Row<'_>| assert!(!panics, "a bug of the caller");
         done(w.session.show_prefetched(&w.table, &w.prefetch_key, look))
     }),
-    call("calls!::get_by", READ, |w| {
+    call("TypedSession::get_by", READ, |w| {
         let by_name = w.table.by("by_name").unwrap();
         done(w.session.get_by(by_name, &w.name))
     }),
-    call("calls!::scan", READ | CLOSURE, |w| {
+    call("TypedSession::scan", READ | CLOSURE, |w| {
         let visit = visit(w.panics());
         done(w.session.scan(&w.table, KeyRange::prefix(&w.key), UP, 9, visit))
     }),
-    call("calls!::scan_keys", READ | CLOSURE, |w| {
+    call("TypedSession::scan_keys", READ | CLOSURE, |w| {
         let (visit, by_name) = (visit(w.panics()), w.table.by("by_name").unwrap());
         done(w.session.scan_keys(by_name, KeyRange::prefix(&w.name), UP, 9, visit))
     }),
-    call("calls!::insert", OPEN | TABLE | WRITES | ROW, |w| {
+    call("common_calls!::insert", OPEN | TABLE | WRITES | ROW, |w| {
         done(w.session.insert(&w.table, &w.row))
     }),
-    call("calls!::put", OPEN | TABLE | WRITES | ROW, |w| done(w.session.put(&w.table, &w.row))),
-    call("calls!::update", READ | WRITES | COLUMN, |w| {
+    call("common_calls!::put", OPEN | TABLE | WRITES | ROW, |w| {
+        done(w.session.put(&w.table, &w.row))
+    }),
+    call("common_calls!::update", READ | WRITES | COLUMN, |w| {
         let change = Change::set(w.column, Value::Int(11));
         done(w.session.update(&w.table, &w.key, &[change]))
     }),
-    call("calls!::delete", READ | WRITES, |w| done(w.session.delete(&w.table, &w.key))),
-    call("calls!::mark", OPEN, |w| done(w.session.mark())),
-    call("calls!::rollback_to", OPEN | MARK, |w| done(w.session.rollback_to(w.mark?))),
-    call("calls!::read_point", OPEN, |w| done(w.session.read_point())),
+    call("common_calls!::delete", READ | WRITES, |w| done(w.session.delete(&w.table, &w.key))),
+    call("common_calls!::exists", READ, |w| done(w.session.exists(&w.table, &w.key))),
+    call("common_calls!::count", READ, |w| {
+        done(w.session.count(&w.table, KeyRange::prefix(&w.key)))
+    }),
+    call("common_calls!::get_many", READ, |w| {
+        done(w.session.get_many(&w.table, [&w.key[..], &w.key[..]]))
+    }),
+    call("common_calls!::insert_or_ignore", OPEN | TABLE | WRITES | ROW, |w| {
+        done(w.session.insert_or_ignore(&w.table, &w.row))
+    }),
+    call("common_calls!::upsert", OPEN | TABLE | WRITES | ROW | COLUMN, |w| {
+        let change = Change::set(w.column, 11);
+        done(w.session.upsert(&w.table, &w.row, &[change]))
+    }),
+    call("common_calls!::delete_range", READ | WRITES, |w| {
+        done(w.session.delete_range(&w.table, KeyRange::prefix(&w.key)))
+    }),
+    call("common_calls!::mark", OPEN, |w| done(w.session.mark())),
+    call("common_calls!::rollback_to", OPEN | MARK, |w| done(w.session.rollback_to(w.mark?))),
+    call("common_calls!::read_point", OPEN, |w| done(w.session.read_point())),
     call("TypedSession::begin", BEGINS, |w| done(w.session.begin(Begin::Snapshot))),
     call("TypedSession::begin_exclusive", BEGINS | GATE, |w| done(w.session.begin_exclusive())),
     call("TypedSession::transaction", BEGINS, |w| done(w.session.transaction(Begin::ReadOnly))),
     call("TypedSession::run", BEGINS | CLOSURE, |w| {
-        done(w.session.run(Begin::ReadOnly, |_| Ok(())))
+        done(w.session.run(Begin::ReadOnly, |_| Ok::<_, Error>(())))
     }),
     call("TypedSession::prepare_key", ORIGIN | KEY, |w| {
         done(w.session.prepare_key(&w.table, &w.key, &mut PrefetchKey::default()))
@@ -117,6 +136,72 @@ pub(super) const CALLS: &[Call] = &[
     call("Transaction::abort", BEGINS, |w| {
         let transaction = w.session.transaction(Begin::Serializable);
         done(transaction.map(|transaction| transaction.abort()))
+    }),
+    call("Transaction::get", TABLE | KEY | WAITS, |w| {
+        done(w.database.clone()?.read(|tx| tx.get(&w.table, &w.key)))
+    }),
+    call("Transaction::get_prefetched", TABLE | WAITS, |w| {
+        done(w.database.clone()?.read(|tx| tx.get_prefetched(&w.table, &w.prefetch_key)))
+    }),
+    call("Transaction::show_prefetched", TABLE | CLOSURE | WAITS, |w| {
+        let panics = w.panics();
+        done(w.database.clone()?.read(|tx| {
+            let look = |_: Row<'_>| assert!(!panics, "a bug of the caller");
+            tx.show_prefetched(&w.table, &w.prefetch_key, look)
+        }))
+    }),
+    call("Transaction::get_by", TABLE | KEY | WAITS, |w| {
+        done(w.database.clone()?.read(|tx| tx.get_by(w.table.by("by_name")?, &w.name)))
+    }),
+    call("Transaction::rows", TABLE | KEY | WAITS, |w| {
+        done(w.database.clone()?.read(|tx| {
+            let rows = tx.rows(&w.table, KeyRange::prefix(&w.key))?;
+            rows.map(|row| row.map(drop)).collect::<Result<Vec<_>>>()
+        }))
+    }),
+    call("Transaction::keys", TABLE | KEY | WAITS, |w| {
+        done(w.database.clone()?.read(|tx| {
+            let rows = tx.keys(w.table.by("by_name")?, KeyRange::prefix(&w.name))?;
+            rows.map(|row| row.map(drop)).collect::<Result<Vec<_>>>()
+        }))
+    }),
+    call("Transaction::first", TABLE | KEY | WAITS, |w| {
+        done(w.database.clone()?.read(|tx| tx.first(&w.table, KeyRange::prefix(&w.key))))
+    }),
+    call("Transaction::last", TABLE | KEY | WAITS, |w| {
+        done(w.database.clone()?.read(|tx| tx.last(&w.table, KeyRange::prefix(&w.key))))
+    }),
+    call("Transaction::scan", TABLE | KEY | CLOSURE | WAITS, |w| {
+        let panics = w.panics();
+        done(
+            w.database
+                .clone()?
+                .read(|tx| tx.scan(&w.table, KeyRange::prefix(&w.key), UP, 9, visit(panics))),
+        )
+    }),
+    call("Transaction::scan_keys", TABLE | KEY | CLOSURE | WAITS, |w| {
+        let panics = w.panics();
+        done(w.database.clone()?.read(|tx| {
+            tx.scan_keys(w.table.by("by_name")?, KeyRange::prefix(&w.name), UP, 9, visit(panics))
+        }))
+    }),
+    call("Database::read", TABLE | KEY | CLOSURE | WAITS, |w| {
+        let panics = w.panics();
+        done(w.database.clone()?.read(|tx| {
+            assert!(!panics, "a bug of the caller");
+            tx.exists(&w.table, &w.key)
+        }))
+    }),
+    call("Database::run_async", TABLE | GATE | ROW | CLOSURE | LOG, |w| {
+        let panics = w.panics();
+        let (table, row) = (&w.table, &w.row);
+        polled(w.database.clone()?.run_async(|tx| {
+            assert!(!panics, "a bug of the caller");
+            tx.put(table, row)
+        }))
+    }),
+    call("Database::open_or_create_table", NAME | WAITS, |w| {
+        done(w.database()?.open_or_create_table(schema("t")))
     }),
     call("Database::create_table", GATE, |w| done(w.database()?.create_table(schema("new")))),
     call("Database::load_table", GATE | CLOSURE, |w| {
@@ -225,6 +310,36 @@ pub(super) const CALLS: &[Call] = &[
     call("Prefetcher::set_hint", 0, |w| {
         always(w.prefetcher.set_hint(usize::MAX, &mut w.prefetch_key))
     }),
+    call("Row::get", READ | COLUMN, |w| {
+        let (column, row) = (w.column, w.session.get(&w.table, &w.key));
+        done(row.and_then(|row| row.map(|row| row.get::<Value<'_>>(column).map(drop)).transpose()))
+    }),
+    call("OwnedRow::get", TABLE | KEY | COLUMN | WAITS, |w| {
+        done(w.database.clone()?.read(|tx| {
+            let row = tx.get(&w.table, &w.key)?;
+            row.map(|row| row.get::<Value<'_>>(w.column).map(drop)).transpose()
+        }))
+    }),
+    call("OwnedRow::value", TABLE | KEY | COLUMN | WAITS, |w| {
+        done(w.database.clone()?.read(|tx| {
+            let row = tx.get(&w.table, &w.key)?;
+            row.map(|row| row.value(w.column).map(drop)).transpose()
+        }))
+    }),
+    call("Rows::next_row", TABLE | KEY | WAITS, |w| {
+        done(
+            w.database
+                .clone()?
+                .read(|tx| tx.rows(&w.table, KeyRange::prefix(&w.key))?.next_row().map(drop)),
+        )
+    }),
+    call("Rows::next_row_back", TABLE | KEY | WAITS, |w| {
+        done(
+            w.database
+                .clone()?
+                .read(|tx| tx.rows(&w.table, KeyRange::prefix(&w.key))?.next_row_back().map(drop)),
+        )
+    }),
     call("Row::value", READ | COLUMN, |w| {
         let row = w.session.get(&w.table, &w.key);
         done(row.and_then(|row| row.expect("the row is there").value(w.column).map(drop)))
@@ -265,8 +380,14 @@ pub(super) const PURE: &[&str] = &[
     "KeyPart::nulls_last",
     "Options::tiny",
     "PathStep::name",
+    "OwnedRow::as_row",
+    "OwnedRow::schema",
+    "OwnedRow::values",
+    "OwnedValue::as_value",
+    "Row::into_owned",
     "Row::schema",
     "Row::values",
+    "Rows::limit",
     "Schema::column",
     "Schema::columns",
     "Schema::index",

@@ -122,7 +122,8 @@ impl Fixture {
         let (key, name) = (vec![Value::Int(1)], vec![Value::Text("one")]);
         let mut prefetch_key = PrefetchKey::default();
         session.prepare_key(&table, &key, &mut prefetch_key).unwrap();
-        let ((), ticket) = session.run(Begin::Serializable, |_| Ok(())).unwrap();
+        let ((), ticket) =
+            session.run(Begin::Serializable, |_| Ok::<_, syncline_engine::Error>(())).unwrap();
         let mut fixture = Fixture {
             state,
             prefetcher: database.prefetcher(),

@@ -73,8 +73,17 @@ fn is_absent(state: State, call: &Call) -> bool {
     match call.name {
         "Database::close" => is_held || state == State::ClosedDatabase,
         name => {
-            let needs_database = ["Database::", "LargeObjects::", "LargeObjectWriter::"];
+            let needs_database = [
+                "Database::",
+                "LargeObjects::",
+                "LargeObjectWriter::",
+                "OwnedRow::",
+                "Rows::",
+                "Transaction::",
+            ];
+            let ends_a_session = ["Transaction::commit", "Transaction::abort"].contains(&name);
             state == State::ClosedDatabase
+                && !ends_a_session
                 && needs_database.iter().any(|prefix| name.starts_with(prefix))
         }
     }

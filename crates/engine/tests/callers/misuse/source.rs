@@ -34,8 +34,8 @@ fn read_file(text: &str, functions: &mut BTreeSet<String>) {
     for line in text.lines() {
         if let Some(of) = impl_of(line) {
             owner = of;
-        } else if line.starts_with("macro_rules! calls") {
-            "calls!".clone_into(&mut owner);
+        } else if line.starts_with("macro_rules! common_calls") {
+            "common_calls!".clone_into(&mut owner);
         } else if line.starts_with('}') {
             owner.clear();
         }
@@ -73,8 +73,8 @@ fn functions_of_types_of_macros_and_free_ones_are_parsed() {
     let mut functions = BTreeSet::new();
     let text = "impl<D: Disk> Database<D> {\n    pub fn open(&self) {}\n    pub(crate) fn own() {}\n}\n\
         impl<'v> Change<'v> {\n    pub const fn set<T>() {}\n}\npub fn asc() {}\n\
-        macro_rules! calls {\n    () => {\n        pub fn get() {}\n    };\n}\n";
+        macro_rules! common_calls {\n    () => {\n        pub fn get() {}\n    };\n}\n";
     read_file(text, &mut functions);
-    let expected = ["Change::set", "Database::open", "asc", "calls!::get"];
+    let expected = ["Change::set", "Database::open", "asc", "common_calls!::get"];
     assert!(functions.iter().map(String::as_str).eq(expected), "{functions:?}");
 }

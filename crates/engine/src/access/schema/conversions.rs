@@ -1,0 +1,224 @@
+//! Conversions between values and the types of Rust.
+//!
+//! Into a value: each type becomes the kind that holds all of its values. Back: the value must be of a kind
+//! that the type is for, and within its range; null only becomes an `Option`.
+
+use crate::access::schema::owned_value::OwnedValue;
+use crate::access::schema::value::{Decimal, Value};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+/// A type that a value can be read as; see [`Row::get`](crate::Row::get).
+///
+/// | type | from |
+/// |---|---|
+/// | `i8` to `i64`, `u8` to `u64`, `isize`, `usize` | an integer within its range; `i64` also from a timestamp, in microseconds |
+/// | `f64` | a floating point number |
+/// | [`Decimal`] | a decimal |
+/// | `&str`, `String`, `Box<str>` | text |
+/// | `&[u8]`, `Vec<u8>`, `Box<[u8]>` | bytes |
+/// | `[u8; N]` | exactly `N` bytes |
+/// | [`SystemTime`] | a timestamp |
+/// | `Option<T>` | null, or what `T` is read from |
+/// | [`Value`], [`OwnedValue`] | any value |
+pub trait FromValue<'a>: Sized {
+    /// The value as this type; none if it is not one.
+    fn from_value(value: Value<'a>) -> Option<Self>;
+}
+
+macro_rules! integers {
+    (into: $($into:ty),*; from: $($from:ty),*) => {
+        $(
+            impl From<$into> for Value<'_> {
+                fn from(value: $into) -> Self {
+                    Value::Int(i64::from(value))
+                }
+            }
+        )*
+        $(
+            impl FromValue<'_> for $from {
+                fn from_value(value: Value<'_>) -> Option<Self> {
+                    <$from>::try_from(value.as_int()?).ok()
+                }
+            }
+        )*
+    };
+}
+
+integers! {
+    into: i8, i16, i32, i64, u8, u16, u32;
+    from: i8, i16, i32, isize, u8, u16, u32, u64, usize
+}
+
+impl FromValue<'_> for i64 {
+    fn from_value(value: Value<'_>) -> Option<Self> {
+        value.as_int().or_else(|| value.as_timestamp())
+    }
+}
+
+impl From<f64> for Value<'_> {
+    fn from(value: f64) -> Self {
+        Value::Float(value)
+    }
+}
+
+impl From<f32> for Value<'_> {
+    fn from(value: f32) -> Self {
+        Value::Float(f64::from(value))
+    }
+}
+
+impl FromValue<'_> for f64 {
+    fn from_value(value: Value<'_>) -> Option<Self> {
+        value.as_float()
+    }
+}
+
+impl From<Decimal> for Value<'_> {
+    fn from(value: Decimal) -> Self {
+        Value::Decimal(value)
+    }
+}
+
+impl FromValue<'_> for Decimal {
+    fn from_value(value: Value<'_>) -> Option<Self> {
+        value.as_decimal()
+    }
+}
+
+impl<'a> From<&'a str> for Value<'a> {
+    fn from(text: &'a str) -> Self {
+        Value::Text(text)
+    }
+}
+
+impl<'a> From<&'a String> for Value<'a> {
+    fn from(text: &'a String) -> Self {
+        Value::Text(text)
+    }
+}
+
+impl<'a> FromValue<'a> for &'a str {
+    fn from_value(value: Value<'a>) -> Option<Self> {
+        value.as_text()
+    }
+}
+
+impl FromValue<'_> for String {
+    fn from_value(value: Value<'_>) -> Option<Self> {
+        value.as_text().map(str::to_owned)
+    }
+}
+
+impl FromValue<'_> for Box<str> {
+    fn from_value(value: Value<'_>) -> Option<Self> {
+        value.as_text().map(Box::from)
+    }
+}
+
+impl<'a> From<&'a [u8]> for Value<'a> {
+    fn from(bytes: &'a [u8]) -> Self {
+        Value::Bytes(bytes)
+    }
+}
+
+impl<'a> From<&'a Vec<u8>> for Value<'a> {
+    fn from(bytes: &'a Vec<u8>) -> Self {
+        Value::Bytes(bytes)
+    }
+}
+
+impl<'a, const N: usize> From<&'a [u8; N]> for Value<'a> {
+    fn from(bytes: &'a [u8; N]) -> Self {
+        Value::Bytes(bytes)
+    }
+}
+
+impl<'a> FromValue<'a> for &'a [u8] {
+    fn from_value(value: Value<'a>) -> Option<Self> {
+        value.as_bytes()
+    }
+}
+
+impl FromValue<'_> for Vec<u8> {
+    fn from_value(value: Value<'_>) -> Option<Self> {
+        value.as_bytes().map(<[u8]>::to_vec)
+    }
+}
+
+impl FromValue<'_> for Box<[u8]> {
+    fn from_value(value: Value<'_>) -> Option<Self> {
+        value.as_bytes().map(Box::from)
+    }
+}
+
+impl<const N: usize> FromValue<'_> for [u8; N] {
+    fn from_value(value: Value<'_>) -> Option<Self> {
+        value.as_bytes()?.try_into().ok()
+    }
+}
+
+/// A timestamp, in whole microseconds: what is between them is cut off towards the past. A time outside of
+/// what a timestamp holds, some 292,000 years, becomes the first or last timestamp.
+impl From<SystemTime> for Value<'_> {
+    fn from(time: SystemTime) -> Self {
+        let time_us = match time.duration_since(UNIX_EPOCH) {
+            Ok(after) => i64::try_from(after.as_micros()).unwrap_or(i64::MAX),
+            Err(before) => {
+                let before = before.duration().as_nanos().div_ceil(1_000);
+                i64::try_from(before).map_or(i64::MIN, |before| -before)
+            }
+        };
+        Value::Timestamp(time_us)
+    }
+}
+
+impl FromValue<'_> for SystemTime {
+    fn from_value(value: Value<'_>) -> Option<Self> {
+        let time_us = value.as_timestamp()?;
+        let distance = Duration::from_micros(time_us.unsigned_abs());
+        if time_us < 0 {
+            UNIX_EPOCH.checked_sub(distance)
+        } else {
+            UNIX_EPOCH.checked_add(distance)
+        }
+    }
+}
+
+impl<'a, T: Into<Value<'a>>> From<Option<T>> for Value<'a> {
+    fn from(value: Option<T>) -> Self {
+        value.map_or(Value::Null, T::into)
+    }
+}
+
+impl<'a, T: FromValue<'a>> FromValue<'a> for Option<T> {
+    fn from_value(value: Value<'a>) -> Option<Self> {
+        if value.is_null() { Some(None) } else { T::from_value(value).map(Some) }
+    }
+}
+
+impl<'a> FromValue<'a> for Value<'a> {
+    fn from_value(value: Value<'a>) -> Option<Self> {
+        Some(value)
+    }
+}
+
+impl FromValue<'_> for OwnedValue {
+    fn from_value(value: Value<'_>) -> Option<Self> {
+        Some(OwnedValue::from(value))
+    }
+}
+
+/// The values of a row or key, each converted: `values![1, "ada", 100]` is a `&[Value<'_>; 3]`.
+///
+/// ```
+/// use syncline_engine::{Value, values};
+///
+/// let owner = String::from("ada");
+/// assert_eq!(values![1, &owner, None::<i64>], &[Value::Int(1), Value::Text("ada"), Value::Null]);
+/// ```
+#[macro_export]
+macro_rules! values {
+    ($($value:expr),* $(,)?) => {
+        &[$($crate::Value::from($value)),*]
+    };
+}
