@@ -208,8 +208,8 @@ mod txn;
 pub use access::key::KeyRange;
 pub use access::row::{TextRun, Texts};
 pub use access::schema::{
-    Builder, Collation, Column, Decimal, FromValue, Index, KeyColumn, KeyPart, Kind, OwnedValue,
-    Schema, Value, asc, desc,
+    AsValue, Builder, Collation, Column, ColumnType, Decimal, FromValue, Index, KeyColumn, KeyPart,
+    Kind, OwnedValue, Schema, Value, asc, desc,
 };
 pub use conflict::Conflict;
 pub use database::{
@@ -220,10 +220,12 @@ pub use distribution::{CLASSES, Distribution};
 pub use error::{Error, PatchFailure, Result};
 pub use ids::{Csn, DatabaseId, FrameNumber, PageId, SegmentNumber, SlotId, TreeId};
 pub use options::{BufferMode, Options};
+#[cfg(feature = "derive")]
+pub use syncline_engine_derive::TableRow;
 pub use syncline_vfs::{Disk, NullDisk, RealDisk};
 pub use table::{
     Change, ColumnRef, Mark, OwnedRow, Path, PrefetchKey, Prefetcher, Row, RowLoad, Rows, Table,
-    Transaction, TypedSession, Upserted,
+    TableRow, Transaction, TypedSession, Upserted,
 };
 pub use txn::{
     Begin, CommitPath, CommitPaths, Counts, Direction, Latencies, PathStep, SAMPLED_ONE_IN,

@@ -8,7 +8,8 @@ use std::fs;
 const DEPENDENCIES: &[(&str, &[&str])] = &[
     ("instrument", &[]),
     ("vfs", &[]),
-    ("engine", &["vfs", "instrument"]),
+    ("engine-derive", &[]),
+    ("engine", &["engine-derive", "vfs", "instrument"]),
     ("profile", &["instrument"]),
     ("contract", &["instrument"]),
     ("host", &["instrument"]),
@@ -93,7 +94,7 @@ fn crates_have_the_listed_dependencies_and_use_each_of_them() {
         let mut texts = Vec::new();
         gather(&root().join("crates").join(name).join("src"), "rs", &mut texts);
         for on in declared {
-            let path = format!("syncline_{on}");
+            let path = format!("syncline_{}", on.replace('-', "_"));
             assert!(
                 texts.iter().any(|(_, text)| code_lines(text).any(|line| line.contains(&path))),
                 "crates/{name} depends on {on} but does not use it: remove the dependency"

@@ -163,11 +163,14 @@ pub(super) const CELLS: CellsOf = CellsOf {
     counted_bytes: size_of::<Frame>() as u64 + PIECE_BYTES + 32,
 };
 
-/// Memory in use for frames.
+/// Memory in use for frames: all of them, those in the table, and those that wait for their last reader. Any
+/// thread may free waiting frames, at any moment. Each part has a counter of its own, so that the bytes in
+/// the table, by which pages are evicted, do not depend on that.
 #[derive(Debug)]
 pub(super) struct FrameMemory {
     frame_bytes: u64,
     bytes: AtomicU64,
+    placed_bytes: AtomicU64,
     retired_bytes: AtomicU64,
 }
 
@@ -186,6 +189,7 @@ impl FrameMemory {
         FrameMemory {
             frame_bytes: u64::from(page_bytes) + FRAME_OVERHEAD_BYTES,
             bytes: AtomicU64::new(0),
+            placed_bytes: AtomicU64::new(0),
             retired_bytes: AtomicU64::new(0),
         }
     }
@@ -195,19 +199,27 @@ impl FrameMemory {
         self.bytes.load(Ordering::Relaxed)
     }
 
+    /// Bytes in use without frames that wait for their last reader.
+    pub(super) fn placed_bytes(&self) -> u64 {
+        self.placed_bytes.load(Ordering::Relaxed)
+    }
+
     /// Counts a new frame, which takes `frame_bytes` with its page.
     pub(super) fn charge(&self, frame_bytes: u64) {
         self.bytes.fetch_add(frame_bytes, Ordering::Relaxed);
+        self.placed_bytes.fetch_add(frame_bytes, Ordering::Relaxed);
     }
 
     /// Counts a frame as freed, although the frame itself waits for its last reader: its page is freed.
     pub(super) fn release(&self, frame_bytes: u64) {
         self.bytes.fetch_sub(frame_bytes, Ordering::Relaxed);
+        self.placed_bytes.fetch_sub(frame_bytes, Ordering::Relaxed);
     }
 
     /// Counts a frame that waits for its last reader.
     pub(super) fn retire(&self, frame_bytes: u64) {
         self.retired_bytes.fetch_add(frame_bytes, Ordering::Relaxed);
+        self.placed_bytes.fetch_sub(frame_bytes, Ordering::Relaxed);
     }
 
     /// Bytes of frames that wait for their last reader.

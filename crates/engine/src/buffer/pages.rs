@@ -123,9 +123,13 @@ impl Buffer {
     }
 
     fn bytes_without_images(&self) -> u64 {
+        self.account.bytes() + self.bytes_beside_frames()
+    }
+
+    fn bytes_beside_frames(&self) -> u64 {
         let map_bytes = self.on_disk.as_ref().map_or(0, |on_disk| on_disk.map.bytes());
         let tables = self.translation.bytes() + map_bytes + self.eviction.bytes();
-        self.account.bytes() + self.blocks.spare_bytes() + tables
+        self.blocks.spare_bytes() + tables
     }
 
     /// The same with the pages that are on disk, as if they were loaded.
@@ -140,8 +144,8 @@ impl Buffer {
     }
 
     fn capped_without_images(&self) -> u64 {
-        let waiting = if self.evicts { self.account.retired_bytes() } else { 0 };
-        self.bytes_without_images().saturating_sub(waiting)
+        let frames = if self.evicts { self.account.placed_bytes() } else { self.account.bytes() };
+        frames + self.bytes_beside_frames()
     }
 
     /// The memory that the cap leaves for images, in bytes.

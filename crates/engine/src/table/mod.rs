@@ -22,6 +22,7 @@
 //! | `read.rs`, `row.rs` | reads by primary key, index or range; rows as they return them |
 //! | `rows.rs` | iterators over rows, between whose steps the transaction can be used |
 //! | `write.rs`, `change.rs`, `mark.rs` | writes of rows with their index entries; changes of columns; savepoints |
+//! | `table_row.rs` | structs as rows |
 //! | `prefetch.rs`, `loading_rows.rs` | batched prefetch of reads by primary key; rows being read from the disk |
 //! | `session_memory.rs` | the reusable buffers of a session |
 //! | `tests/` | tests |
@@ -37,6 +38,7 @@ mod read;
 mod row;
 mod rows;
 mod session_memory;
+mod table_row;
 #[cfg(test)]
 mod tests;
 mod transaction;
@@ -51,6 +53,7 @@ pub use mark::Mark;
 pub use prefetch::{PrefetchKey, Prefetcher};
 pub use row::{OwnedRow, Row};
 pub use rows::Rows;
+pub use table_row::TableRow;
 pub use transaction::Transaction;
 pub use typed_session::TypedSession;
 pub use write::Upserted;

@@ -4,7 +4,7 @@
 //! that the type is for, and within its range; null only becomes an `Option`.
 
 use crate::access::schema::owned_value::OwnedValue;
-use crate::access::schema::value::{Decimal, Value};
+use crate::access::schema::value::{Decimal, Kind, Value};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// A type that a value can be read as; see [`Row::get`](crate::Row::get).
@@ -206,6 +206,74 @@ impl FromValue<'_> for OwnedValue {
     fn from_value(value: Value<'_>) -> Option<Self> {
         Some(OwnedValue::from(value))
     }
+}
+
+/// A type whose values can be passed as values of columns.
+pub trait AsValue {
+    /// The value, borrowed.
+    fn as_value(&self) -> Value<'_>;
+}
+
+/// A type that has a kind of column: see [`Builder::column_of`](crate::Builder::column_of).
+pub trait ColumnType: AsValue + for<'a> FromValue<'a> {
+    /// The kind of the column.
+    const KIND: Kind;
+    /// True if the column may be null.
+    const NULLABLE: bool = false;
+}
+
+macro_rules! columns {
+    ($($kind:ident: $($of:ty),*;)*) => {
+        $($(
+            impl AsValue for $of {
+                fn as_value(&self) -> Value<'_> {
+                    columns!(@value $kind, self)
+                }
+            }
+
+            impl ColumnType for $of {
+                const KIND: Kind = Kind::$kind;
+            }
+        )*)*
+    };
+    (@value Text, $self:ident) => { Value::Text($self) };
+    (@value Bytes, $self:ident) => { Value::Bytes($self) };
+    (@value $kind:ident, $self:ident) => { Value::from(*$self) };
+}
+
+columns! {
+    Int: i8, i16, i32, i64, u8, u16, u32;
+    Float: f64;
+    Text: String, Box<str>;
+    Bytes: Vec<u8>, Box<[u8]>;
+    Timestamp: SystemTime;
+}
+
+impl<const N: usize> AsValue for [u8; N] {
+    fn as_value(&self) -> Value<'_> {
+        Value::Bytes(self)
+    }
+}
+
+impl<const N: usize> ColumnType for [u8; N] {
+    const KIND: Kind = Kind::Bytes;
+}
+
+impl AsValue for Decimal {
+    fn as_value(&self) -> Value<'_> {
+        Value::Decimal(*self)
+    }
+}
+
+impl<T: AsValue> AsValue for Option<T> {
+    fn as_value(&self) -> Value<'_> {
+        self.as_ref().map_or(Value::Null, T::as_value)
+    }
+}
+
+impl<T: ColumnType> ColumnType for Option<T> {
+    const KIND: Kind = T::KIND;
+    const NULLABLE: bool = true;
 }
 
 /// The values of a row or key, each converted: `values![1, "ada", 100]` is a `&[Value<'_>; 3]`.

@@ -37,7 +37,7 @@ mod value;
 pub use builder::{Builder, KeyPart, asc, desc};
 pub(crate) use column::DefaultValue;
 pub use column::{Collation, Column, Index, KeyColumn};
-pub use conversions::FromValue;
+pub use conversions::{AsValue, ColumnType, FromValue};
 pub(crate) use definition::Definition;
 pub use definition::Schema;
 pub(crate) use key_shape::{KeyShape, Part};
