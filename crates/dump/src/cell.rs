@@ -6,6 +6,10 @@
 //! | `timestamp` | a number: microseconds since 1970-01-01 UTC | `1764400000000000` |
 //! | `float` | a string: the shortest decimal number that reads as the same bits; `inf`, `-inf`; `NaN:` and the bits | `"0.1"`, `"NaN:7ff8000000000000"` |
 //! | `decimal(s)` | a string with exactly `s` digits after the point | `"-12.34"` |
+//! | `bool` | a boolean | `true` |
+//! | `unsigned` | a number | `18446744073709551615` |
+//! | `date` | a string | `"2026-11-30"` |
+//! | `uuid` | a string | `"67e55044-10b1-426f-9247-bb680e5fe0c8"` |
 //! | `text` | a string | `"ada"` |
 //! | `bytes` | a string in Base64 with padding | `"AAEC"` |
 //!
@@ -14,7 +18,7 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::Value as Json;
-use syncline_engine::{Decimal, Kind, Value};
+use syncline_engine::{Date, Decimal, Kind, Uuid, Value};
 
 /// A value that owns its bytes.
 #[derive(Clone, Debug, PartialEq)]
@@ -26,6 +30,10 @@ pub(crate) enum Cell {
     Text(String),
     Bytes(Vec<u8>),
     Timestamp(i64),
+    Bool(bool),
+    Unsigned(u64),
+    Date(Date),
+    Uuid(Uuid),
 }
 
 impl Cell {
@@ -38,6 +46,10 @@ impl Cell {
             Cell::Text(text) => Value::Text(text),
             Cell::Bytes(bytes) => Value::Bytes(bytes),
             Cell::Timestamp(micros) => Value::Timestamp(*micros),
+            Cell::Bool(flag) => Value::Bool(*flag),
+            Cell::Unsigned(number) => Value::Unsigned(*number),
+            Cell::Date(date) => Value::from(*date),
+            Cell::Uuid(uuid) => Value::from(uuid),
         }
     }
 
@@ -60,6 +72,10 @@ impl Cell {
             (Kind::Decimal { scale }, Json::String(text)) => {
                 units(&text, scale).map(|units| Cell::Decimal(Decimal { units, scale }))
             }
+            (Kind::Bool, Json::Bool(flag)) => Some(Cell::Bool(flag)),
+            (Kind::Unsigned, Json::Number(number)) => number.as_u64().map(Cell::Unsigned),
+            (Kind::Date, Json::String(text)) => text.parse().ok().map(Cell::Date),
+            (Kind::Uuid, Json::String(text)) => text.parse().ok().map(Cell::Uuid),
             (Kind::Text, Json::String(text)) => Some(Cell::Text(text)),
             (Kind::Bytes, Json::String(text)) => STANDARD.decode(text).ok().map(Cell::Bytes),
             _ => None,
@@ -75,6 +91,10 @@ pub(crate) fn write(line: &mut Vec<u8>, value: Value<'_>) -> serde_json::Result<
         Value::Int(number) | Value::Timestamp(number) => {
             return serde_json::to_writer(line, &number);
         }
+        Value::Bool(flag) => return serde_json::to_writer(line, &flag),
+        Value::Unsigned(number) => return serde_json::to_writer(line, &number),
+        Value::Date(days) => Date::from_days(days).to_string(),
+        Value::Uuid(bytes) => Uuid(*bytes).to_string(),
         Value::Text(text) => return serde_json::to_writer(line, text),
         Value::Float(number) if number.is_nan() => format!("NaN:{:016x}", number.to_bits()),
         Value::Float(number) => number.to_string(),

@@ -122,6 +122,10 @@ fn word(kind: Kind) -> Result<String, String> {
         Kind::Text => "text".to_owned(),
         Kind::Bytes => "bytes".to_owned(),
         Kind::Timestamp => "timestamp".to_owned(),
+        Kind::Bool => "bool".to_owned(),
+        Kind::Unsigned => "unsigned".to_owned(),
+        Kind::Date => "date".to_owned(),
+        Kind::Uuid => "uuid".to_owned(),
         other => return Err(format!("a dump cannot hold {other}")),
     })
 }
@@ -133,6 +137,10 @@ fn kind(word: &str) -> Option<Kind> {
         "text" => Kind::Text,
         "bytes" => Kind::Bytes,
         "timestamp" => Kind::Timestamp,
+        "bool" => Kind::Bool,
+        "unsigned" => Kind::Unsigned,
+        "date" => Kind::Date,
+        "uuid" => Kind::Uuid,
         _ => {
             let scale = word.strip_prefix("decimal(")?.strip_suffix(')')?;
             Kind::Decimal { scale: scale.parse().ok()? }

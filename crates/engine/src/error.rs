@@ -463,6 +463,12 @@ pub enum Error {
         /// The difference.
         what: String,
     },
+    /// A sequence has given all of its numbers.
+    #[error("sequence {sequence} has given all numbers of 63 bits; begin another one")]
+    Exhausted {
+        /// The sequence.
+        sequence: String,
+    },
     /// A value that cannot be read as the requested type.
     #[error("column {column} of table {table} holds {what}")]
     Unreadable {

@@ -57,7 +57,7 @@
 //! | `database` | a directory: open, checkpoint, change definitions, verify, close |
 //! | `error`, `conflict`, `options`, `ids`, `origin` | errors, conflicts, options, numbers, and which database a handle belongs to |
 //! | `persistent_map`, `distribution`, `thread_slot` | a map whose clones share nodes; distributions; a number for each thread |
-//! | `directory` | directories that it makes, and their names |
+//! | `directory`, `events` | directories that it makes, and their names; events for operators |
 //! | `sync`, `panics` | locks with a checked order, and the primitives of the model checkers; what a panic closes |
 //! | `step`, `planted_bug` | points at which a test may stop a thread; deliberate bugs that tests must find |
 //! | `scheduler`, `seeds`, `own_process`, `stop_on_drop`, `fuzzing` | support of tests and fuzzing |
@@ -118,7 +118,7 @@
 //! | `backup` | the same, and for as long as the copy takes |
 //! | writing a [`LargeObjectWriter`] | as a transaction; the log's write of the part before |
 //! | `large_objects`, [`LargeObjectWriter::finish`], dropping one that is not finished | as `create_table`, or a transaction; the log's write and sync |
-//! | `wait`, `flush` | the log's write and sync |
+//! | `wait`, `flush`, every thousandth [`Sequence::next`] | the log's write and sync |
 //! | [`Worker::end_pass`](log::Worker::end_pass), dropping a [`Worker`](log::Worker) | a write of the log, at [`Writer::Worker`](log::Writer::Worker) |
 //! | polling [`Completion`](log::Completion) | nothing; at durability none, earlier commits that are being published |
 //! | [`Prefetcher::prefetch`] | rows that are not in memory, all of them being read at the same time |
@@ -179,6 +179,7 @@ mod database;
 mod directory;
 mod distribution;
 mod error;
+mod events;
 #[cfg(any(test, feature = "fuzzing"))]
 #[doc(hidden)]
 pub mod fuzzing;
@@ -208,13 +209,13 @@ mod txn;
 pub use access::key::KeyRange;
 pub use access::row::{TextRun, Texts};
 pub use access::schema::{
-    AsValue, Builder, Collation, Column, ColumnType, Decimal, FromValue, Index, KeyColumn, KeyPart,
-    Kind, OwnedValue, Schema, Value, asc, desc,
+    AsValue, Builder, Collation, Column, ColumnType, Date, Decimal, FromValue, Index, KeyColumn,
+    KeyPart, Kind, OwnedValue, Schema, Uuid, Value, asc, desc,
 };
 pub use conflict::Conflict;
 pub use database::{
     Backup, BackupOptions, CheckpointStats, Database, Inspection, LargeObjectReader,
-    LargeObjectWriter, LargeObjects, RestoreSource, Restored, Stats,
+    LargeObjectWriter, LargeObjects, Metric, Metrics, RestoreSource, Restored, Sequence, Stats,
 };
 pub use distribution::{CLASSES, Distribution};
 pub use error::{Error, PatchFailure, Result};

@@ -1,8 +1,9 @@
 //! Structs as rows: what is derived holds for every type of column.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
-use syncline_engine::{Database, Decimal, Error, Kind, Options, Result, TableRow, Value, values};
-use syncline_engine_derive::TableRow;
+use syncline_engine::{
+    Database, Date, Decimal, Error, Kind, Options, Result, TableRow, Uuid, Value, values,
+};
 
 #[derive(Clone, Debug, PartialEq, TableRow)]
 struct Order {
@@ -20,6 +21,10 @@ struct Order {
     signature: [u8; 4],
     attachment: Option<Vec<u8>>,
     share: f64,
+    paid: bool,
+    serial: u64,
+    due: Date,
+    token: Option<Uuid>,
 }
 
 fn order(number: i16) -> Order {
@@ -34,6 +39,10 @@ fn order(number: i16) -> Order {
         signature: [0, 1, 254, 255],
         attachment: (number == 0).then(Vec::new),
         share: 0.5,
+        paid: number > 0,
+        serial: u64::MAX - number as u64,
+        due: Date::from_ymd(2026, 11, 30).expect("a day of that month"),
+        token: (number != 0).then(|| Uuid::from(u128::MAX - 7)),
     }
 }
 
@@ -71,6 +80,10 @@ fn columns_have_the_kinds_and_names_of_the_fields() {
             ("signature", Kind::Bytes, false),
             ("attachment", Kind::Bytes, true),
             ("share", Kind::Float, false),
+            ("paid", Kind::Bool, false),
+            ("serial", Kind::Unsigned, false),
+            ("due", Kind::Date, false),
+            ("token", Kind::Uuid, true),
         ]
     );
     assert_eq!(schema.key().iter().map(|part| part.column).collect::<Vec<_>>(), [0, 1]);

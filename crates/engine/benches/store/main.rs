@@ -10,6 +10,7 @@
 //! |---|---|
 //! | `transactions.rs` | the cost of transactions |
 //! | `reads.rs`, `pointer_chase.rs` | the waits of a point read, and the minimum for as many dependent loads |
+//! | `scans.rs` | scans of a hundred rows, and opening |
 //! | `memory.rs` | the memory of a row |
 //! | `recovery.rs` | the speed of redo |
 //! | `peers.rs` | the same rows in LMDB and redb |
@@ -21,6 +22,7 @@ mod peers;
 mod pointer_chase;
 mod reads;
 mod recovery;
+mod scans;
 mod transactions;
 
 use std::path::{Path, PathBuf};
@@ -35,9 +37,10 @@ struct Scale {
 
 type Part = fn(&Path, Scale) -> u64;
 
-const PARTS: [(&str, Part); 4] = [
+const PARTS: [(&str, Part); 5] = [
     ("transactions", transactions::run),
     ("reads", reads::run),
+    ("scans", scans::run),
     ("memory", memory::run),
     ("recovery", recovery::run),
 ];

@@ -165,7 +165,7 @@ fn print(
 }
 
 /// Nanoseconds of one operation. Each receives its number and the result of the one before.
-fn timed(operations: u64, mut each: impl FnMut(u64, u64) -> u64, hash: &mut u64) -> f64 {
+pub(crate) fn timed(operations: u64, mut each: impl FnMut(u64, u64) -> u64, hash: &mut u64) -> f64 {
     let mut before = 0;
     let started = clock::now();
     for operation in 0..operations {
@@ -176,7 +176,7 @@ fn timed(operations: u64, mut each: impl FnMut(u64, u64) -> u64, hash: &mut u64)
     took as f64 / operations as f64
 }
 
-fn get(session: &mut TypedSession<RealDisk>, table: &Table, id: i64) -> u64 {
+pub(crate) fn get(session: &mut TypedSession<RealDisk>, table: &Table, id: i64) -> u64 {
     let row = session.get(table, &[Value::Int(id)]).expect("the store works");
     match row.expect("the row was loaded").value(1) {
         Ok(Value::Bytes(bytes)) => u64::from(bytes[3]),
@@ -189,7 +189,7 @@ fn scattered(row: i64) -> i64 {
     row.wrapping_mul(0x9E37_79B9_7F4A_7C15_u64 as i64)
 }
 
-fn load(folder: &Path, rows: u64, number: fn(i64) -> i64) -> Result<(Database, Table)> {
+pub(crate) fn load(folder: &Path, rows: u64, number: fn(i64) -> i64) -> Result<(Database, Table)> {
     let options = Options {
         log: log::Options { durability: Durability::None, ..log::Options::default() },
         ..Options::default()

@@ -22,6 +22,10 @@ fn schemas() -> &'static [Schema] {
             ("t", Kind::Text),
             ("b", Kind::Bytes),
             ("s", Kind::Timestamp),
+            ("o", Kind::Bool),
+            ("u", Kind::Unsigned),
+            ("y", Kind::Date),
+            ("q", Kind::Uuid),
         ];
         let mut all = Schema::table("all");
         let mut key = Vec::new();
@@ -130,6 +134,10 @@ fn values(schema: &Schema, with_nulls: bool) -> Vec<Value<'static>> {
         Kind::Text => Value::Text("one\0two\u{1}three"),
         Kind::Bytes => Value::Bytes(&[0, 1, 2, 255]),
         Kind::Timestamp => Value::Timestamp(1),
+        Kind::Bool => Value::Bool(true),
+        Kind::Unsigned => Value::Unsigned(u64::MAX),
+        Kind::Date => Value::Date(-1),
+        Kind::Uuid => Value::Uuid(&[1; 16]),
     };
     schema.columns().iter().map(value).collect()
 }

@@ -269,6 +269,10 @@ fn write_column(column: &Column, row: &mut Writer) {
         Kind::Text => (4, 0),
         Kind::Bytes => (5, 0),
         Kind::Timestamp => (6, 0),
+        Kind::Bool => (7, 0),
+        Kind::Unsigned => (8, 0),
+        Kind::Date => (9, 0),
+        Kind::Uuid => (10, 0),
     };
     row.u8(kind);
     row.u8(scale);
@@ -293,6 +297,10 @@ fn read_column(reader: &mut Reader<'_>) -> Read<Column> {
         (4, 0) => Kind::Text,
         (5, 0) => Kind::Bytes,
         (6, 0) => Kind::Timestamp,
+        (7, 0) => Kind::Bool,
+        (8, 0) => Kind::Unsigned,
+        (9, 0) => Kind::Date,
+        (10, 0) => Kind::Uuid,
         _ => return Err(Malformed("the catalogue names an unknown kind")),
     };
     let flags = reader.flags(NULLABLE | DEFAULT)?;

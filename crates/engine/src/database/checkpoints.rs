@@ -26,14 +26,16 @@ use crate::checkpoint::{
     Checkpoint, DataFile, DirtyPages, ImageReader, Inspection, Moves, Progress, Root, Work,
 };
 use crate::error::{Error, Result};
+use crate::events;
 use crate::ids::{Csn, PageId};
 use crate::panics;
 use crate::planted_bug::{PlantedBug, planted};
 use crate::step::{self, step};
-use crate::sync::rank::CHECKPOINT;
+use crate::sync::rank::{CHECKPOINT, CHECKPOINT_FAILURE};
 use crate::sync::ranked::Mutex;
 use crate::tree_directory::{self, TreeDirectory};
 use crate::txn::{ClosedGate, Core};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use syncline_instrument::{Module, Nanos, clock, tag};
 use syncline_vfs::Disk;
@@ -97,6 +99,7 @@ pub(crate) struct Checkpoints<D: Disk> {
     cuts: AtomicU64,
     gate_ns: AtomicU64,
     last_ns: AtomicU64,
+    failure: Mutex<Option<Arc<str>>, CHECKPOINT_FAILURE>,
 }
 
 impl<D: Disk> Checkpoints<D> {
@@ -108,7 +111,13 @@ impl<D: Disk> Checkpoints<D> {
             cuts: AtomicU64::new(0),
             gate_ns: AtomicU64::new(0),
             last_ns: AtomicU64::new(0),
+            failure: Mutex::new(None),
         }
+    }
+
+    /// Why the last checkpoint was abandoned or failed; none if it finished.
+    pub(crate) fn failure(&self) -> Option<Arc<str>> {
+        self.failure.lock().clone()
     }
 
     /// Begins a checkpoint unless one is running. Returns true if it did.
@@ -398,8 +407,10 @@ impl<D: Disk> Checkpoints<D> {
                 self.last_ns.store(span, Ordering::Relaxed);
                 self.finished.fetch_add(1, Ordering::Relaxed);
                 self.cuts.fetch_add(u64::from(file.bytes() < file_bytes), Ordering::Relaxed);
+                *self.failure.lock() = None;
                 let csn = file.root().csn;
                 core.log.release(csn);
+                events::checkpoint_finished(csn, file.bytes(), span);
                 Ok(Step::Finished(csn))
             }
             Err(full @ Error::Full { .. }) => {
@@ -407,11 +418,16 @@ impl<D: Disk> Checkpoints<D> {
                     let mut work = checkpoint.abandon(file);
                     moves.remove_from(&mut work);
                     core.buffer.abandon_snapshot(epoch, (&work.dirty, &work.long), &work.freed);
+                    let because: Arc<str> = Arc::from(full.to_string());
+                    events::checkpoint_abandoned(&because);
+                    *self.failure.lock() = Some(because);
                 }
                 Err(full)
             }
             Err(error) => {
-                core.log.fail(&error.to_string());
+                let because = error.to_string();
+                core.log.fail(&because);
+                *self.failure.lock() = Some(Arc::from(because));
                 Err(error)
             }
         }

@@ -12,6 +12,7 @@ use crate::database::stats::Stats;
 #[allow(unused_imports, reason = "the documentation links to it")]
 use crate::error::Error;
 use crate::error::Result;
+use crate::events;
 use crate::ids::Csn;
 use crate::log::{self, Threads, Until};
 use crate::options::{BufferMode, Options};
@@ -201,6 +202,7 @@ impl<D: Disk> Database<D> {
     }
 
     fn started(engine: Arc<Engine<D>>) -> Result<Database<D>> {
+        events::opened(&engine.directory, engine.redone.commits, engine.redone.rows);
         let is_writable = !engine.core.options.read_only;
         let maintenance_thread =
             is_writable.then(|| MaintenanceThread::start(&engine)).transpose()?;

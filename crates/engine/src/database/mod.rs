@@ -20,9 +20,10 @@
 //! | `logged_load.rs` | a table loaded through the log |
 //! | `index_build.rs` | an index built concurrently with writers |
 //! | `large_objects/` | large objects, written and read in parts |
+//! | `sequence.rs` | numbers for keys, each given once |
 //! | `handle.rs`, `tables.rs`, `transactions.rs` | `Database`: opening and maintenance, its tables, transactions |
 //! | `verify.rs`, `verify_rows.rs` | checks of trees, and of tables against indexes |
-//! | `inspect.rs`, `stats.rs` | descriptions and counters for people |
+//! | `inspect.rs`, `stats.rs`, `metrics.rs` | descriptions and counters for people; the counters for monitoring |
 //! | `schedules.rs`, `simulation/`, `tests/` | step-locked schedules, crash simulation, tests |
 
 mod backup;
@@ -37,12 +38,14 @@ mod inspect;
 mod large_objects;
 mod logged_load;
 mod maintenance_thread;
+mod metrics;
 mod open;
 mod page_copy;
 mod page_loader;
 mod restore;
 #[cfg(test)]
 mod schedules;
+mod sequence;
 #[cfg(test)]
 mod simulation;
 mod stats;
@@ -59,5 +62,7 @@ pub use checkpoints::CheckpointStats;
 pub use handle::Database;
 pub use inspect::Inspection;
 pub use large_objects::{LargeObjectReader, LargeObjectWriter, LargeObjects};
+pub use metrics::{Metric, Metrics};
 pub use restore::{RestoreSource, Restored};
+pub use sequence::Sequence;
 pub use stats::Stats;

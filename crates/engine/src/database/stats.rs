@@ -4,6 +4,7 @@ use crate::database::checkpoints::{CheckpointStats, Checkpoints};
 use crate::database::engine::Engine;
 use crate::log;
 use crate::txn::{Counts, Latencies};
+use std::sync::Arc;
 use syncline_vfs::Disk;
 
 /// What a database has done since it was opened, and what it holds now.
@@ -31,6 +32,12 @@ pub struct Stats {
     pub redone_commits: u64,
     /// Row changes that opening redid.
     pub redone_rows: u64,
+    /// Why nothing can be committed any more; none while the database works.
+    pub log_failure: Option<Arc<str>>,
+    /// Why the last checkpoint was abandoned or failed; none if it finished, or there was none.
+    pub checkpoint_failure: Option<Arc<str>>,
+    /// Why the last attempt to archive a segment of the log failed; none if it did not.
+    pub archive_failure: Option<Arc<str>>,
 }
 
 impl<D: Disk> Engine<D> {
@@ -47,6 +54,9 @@ impl<D: Disk> Engine<D> {
             open_transactions: self.core.open_transactions(),
             redone_commits: self.redone.commits,
             redone_rows: self.redone.rows,
+            log_failure: self.core.log.failure(),
+            checkpoint_failure: self.checkpoints.as_ref().and_then(Checkpoints::failure),
+            archive_failure: self.core.log.archive_failure(),
         }
     }
 }

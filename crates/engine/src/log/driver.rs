@@ -16,7 +16,9 @@
 //!    panic.
 
 use crate::error::{Error, Result};
+use crate::events;
 use crate::ids::Csn;
+use crate::log::CLOSED;
 use crate::log::batch_gate::BatchGate;
 use crate::log::commit::Ticket;
 use crate::log::durable_lsn::DurableLsn;
@@ -285,7 +287,7 @@ impl<D: Disk> Shared<D> {
                 (self.durable_lsn.advance(*to), *to)
             }
             IoOutcome::Failed(because) => {
-                self.durable_lsn.fail(Arc::clone(because));
+                self.close(Arc::clone(because));
                 (Csn::ZERO, Csn::ZERO)
             }
         };
@@ -306,8 +308,16 @@ impl<D: Disk> Shared<D> {
     /// Closes the log after a failure that no I/O request caused.
     pub(super) fn fail(&self, because: &str) {
         self.frame_writer().poison();
-        self.durable_lsn.fail(Arc::from(because));
+        self.close(Arc::from(because));
         self.wake_all();
+    }
+
+    /// Completes no more commits.
+    fn close(&self, because: Arc<str>) {
+        if &*because != CLOSED && self.durable_lsn.failure().is_none() {
+            events::failed(&because);
+        }
+        self.durable_lsn.fail(because);
     }
 
     /// Waits until no thread writes to the log's files or prepares one. The log has failed, so none begins.

@@ -357,6 +357,12 @@ impl<D: Disk> Log<D> {
         self.shared.fail(because);
     }
 
+    /// Why the log has failed; none while it works, and after it was closed.
+    pub(crate) fn failure(&self) -> Option<Arc<str>> {
+        let failure = self.shared.durable_lsn.failure();
+        failure.filter(|because| &***because != CLOSED).map(Arc::clone)
+    }
+
     /// The database that the log belongs to.
     pub(crate) fn database(&self) -> DatabaseId {
         self.database

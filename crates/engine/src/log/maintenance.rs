@@ -5,6 +5,7 @@
 //! does the same work itself, and gets its error.
 
 use crate::error::{Error, Result};
+use crate::events;
 use crate::ids::Csn;
 use crate::log::archive;
 use crate::log::driver::Shared;
@@ -107,7 +108,12 @@ impl<D: Disk> Shared<D> {
         match &archived {
             Ok(true) => *self.archive_failure.lock() = None,
             Ok(false) => {}
-            Err(error) => *self.archive_failure.lock() = Some(Arc::from(error.to_string())),
+            Err(error) => {
+                let because: Arc<str> = Arc::from(error.to_string());
+                if self.archive_failure.lock().replace(Arc::clone(&because)).is_none() {
+                    events::not_archived(&because);
+                }
+            }
         }
         if matches!(archived, Ok(true)) {
             self.files_signal.raise();

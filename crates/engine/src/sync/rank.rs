@@ -6,6 +6,7 @@
 //!
 //! | rank | lock | where |
 //! |---|---|---|
+//! | `SEQUENCE` | the reserved numbers of a sequence | `database/sequence.rs` |
 //! | `MAINTENANCE_THREAD` | the end of the maintenance thread | `database/maintenance_thread.rs` |
 //! | `PAGE_LOADER` | the end of the page loader | `database/page_loader.rs` |
 //! | `DEFINING` | one definition at a time | `database/engine.rs` |
@@ -33,6 +34,7 @@
 //! | `FRAME_WRITER` | what the log writes next | `log/driver.rs` |
 //! | `GROUPS` | times of the last groups | `log/driver.rs` |
 //! | `ARCHIVE_FAILURE` | why a segment was not archived | `log/driver.rs` |
+//! | `CHECKPOINT_FAILURE` | why a checkpoint was abandoned | `database/checkpoints.rs` |
 //! | `SLOT` | a slot of the log's ring | `log/ring.rs` |
 //! | `BUFFERS` | buffers of log records | `log/record_buffers.rs` |
 //! | `SEATS` | free seats of sessions | `txn/registry.rs` |
@@ -74,6 +76,7 @@ macro_rules! ranks {
 }
 
 ranks! {
+    SEQUENCE: "the reserved numbers of a sequence",
     MAINTENANCE_THREAD: "the end of the maintenance thread",
     PAGE_LOADER: "the end of the page loader",
     DEFINING: "one definition at a time",
@@ -101,6 +104,7 @@ ranks! {
     FRAME_WRITER: "what the log writes next",
     GROUPS: "times of the last groups",
     ARCHIVE_FAILURE: "why a segment was not archived",
+    CHECKPOINT_FAILURE: "why a checkpoint was abandoned",
     SLOT: "a slot of the log's ring",
     BUFFERS: "buffers of log records",
     SEATS: "free seats of sessions",

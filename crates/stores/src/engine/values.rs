@@ -46,6 +46,12 @@ pub(super) fn from_engine(value: engine::Value<'_>) -> Value<'_> {
         engine::Value::Text(text) => Value::Text(text),
         engine::Value::Bytes(bytes) => Value::Bytes(bytes),
         engine::Value::Timestamp(time_us) => Value::Timestamp(time_us),
+        engine::Value::Bool(_)
+        | engine::Value::Unsigned(_)
+        | engine::Value::Date(_)
+        | engine::Value::Uuid(_) => {
+            unreachable!("tables of the laboratory have columns of its own kinds only")
+        }
     }
 }
 

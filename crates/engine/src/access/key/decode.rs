@@ -151,14 +151,28 @@ fn past_tag<'a>(part: &Part, bytes: &'a [u8]) -> Result<Option<&'a [u8]>, Malfor
 fn fixed<'a>(part: &Part, bytes: &[u8]) -> Result<Value<'a>, Malformed> {
     let bits = u64::from_be_bytes(*bytes.first_chunk().ok_or(SHORT)?);
     let bits = if part.descending { !bits } else { bits };
-    if part.kind != Kind::Float {
-        return Ok(Value::of_bits(part.kind, bits ^ SIGN));
+    match part.kind {
+        Kind::Float => {}
+        Kind::Unsigned => return Ok(Value::Unsigned(bits)),
+        Kind::Bool | Kind::Date => return narrow(part.kind, bits),
+        kind => return Ok(Value::of_bits(kind, bits ^ SIGN)),
     }
     let value = f64::from_bits(if bits & SIGN == 0 { !bits } else { bits ^ SIGN });
     if ordered(value) == bits {
         Ok(Value::Float(value))
     } else {
         Err(Malformed("a number in a key is not normalized"))
+    }
+}
+
+/// A value of a kind that does not use all of its bits.
+fn narrow<'a>(kind: Kind, bits: u64) -> Result<Value<'a>, Malformed> {
+    let bits = if kind == Kind::Date { bits ^ SIGN } else { bits };
+    let value = Value::of_bits(kind, bits);
+    if value.fixed_bits() == Some(bits) {
+        Ok(value)
+    } else {
+        Err(Malformed("a key holds no value of its column's kind"))
     }
 }
 

@@ -52,6 +52,10 @@ fn push_any(part: &Part, value: Value<'_>, out: &mut Vec<u8>) -> Result<(), Unfi
             push_fixed(part, value.units as u64 ^ SIGN, out);
         }
         (Kind::Float, Value::Float(value)) => push_fixed(part, ordered(value), out),
+        (Kind::Bool, Value::Bool(value)) => push_fixed(part, value.into(), out),
+        (Kind::Unsigned, Value::Unsigned(value)) => push_fixed(part, value, out),
+        (Kind::Date, Value::Date(days)) => push_fixed(part, i64::from(days) as u64 ^ SIGN, out),
+        (Kind::Uuid, Value::Uuid(bytes)) => push_variable(part, bytes, out),
         (Kind::Text, Value::Text(text)) => push_variable(part, text.as_bytes(), out),
         (Kind::Bytes, Value::Bytes(bytes)) => push_variable(part, bytes, out),
         (_, Value::Null) => return Err(Unfit::Null),

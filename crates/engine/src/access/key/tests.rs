@@ -1,6 +1,7 @@
 //! Keys against their values: order, decoding, prefixes, and arbitrary bytes.
 
 use super::{ByteRange, KeyRange, KeyView, encode, push, skip, unfold};
+use crate::access::row::RowView;
 use crate::access::schema::random::{self, Cell, from_key, lend, lend_all, same};
 use crate::access::schema::{KeyShape, Kind, Part, Schema, Value, asc, desc};
 use fastrand::Rng;
@@ -48,6 +49,10 @@ fn order(part: &Part, one: Value<'_>, other: Value<'_>) -> Ordering {
             one.cmp(&other)
         }
         (Value::Decimal(one), Value::Decimal(other)) => one.units.cmp(&other.units),
+        (Value::Bool(one), Value::Bool(other)) => one.cmp(&other),
+        (Value::Unsigned(one), Value::Unsigned(other)) => one.cmp(&other),
+        (Value::Date(one), Value::Date(other)) => one.cmp(&other),
+        (Value::Uuid(one), Value::Uuid(other)) => one.cmp(other),
         (Value::Text(one), Value::Text(other)) => one.cmp(other),
         (Value::Bytes(one), Value::Bytes(other)) => one.cmp(other),
         (Value::Float(one), Value::Float(other)) => {
@@ -219,4 +224,20 @@ fn decoding_arbitrary_bytes_as_a_key_never_panics() {
         assert_eq!(again, bytes[..length]);
     }
     assert!(whole > 10_000 && refused > 10_000, "{whole} {refused}");
+}
+
+/// A boolean or a date uses a part of its eight bytes only.
+#[test]
+fn bytes_that_no_value_of_a_column_has_are_refused() {
+    for (kind, value) in [(Kind::Bool, Value::Bool(true)), (Kind::Date, Value::Date(-1))] {
+        let schema = Schema::table("t").column("id", kind).key(["id"]).build().unwrap();
+        let mut key = Vec::new();
+        encode(&schema, schema.key_shape(), [value], &mut key).unwrap();
+        let mut plain = Vec::new();
+        let whole = RowView::of_key(&schema, &key, &mut plain).and_then(|view| view.value(0));
+        assert_eq!(whole, Ok(value));
+        key[1] ^= 1;
+        let damaged = RowView::of_key(&schema, &key, &mut plain).and_then(|view| view.value(0));
+        assert!(damaged.is_err(), "{kind}");
+    }
 }

@@ -77,7 +77,8 @@ pub(crate) fn set(
 /// # Errors
 ///
 /// [`Error::WrongKind`] of the delta or a bound, [`Error::IsNull`] if one of them is null,
-/// [`Error::Unchangeable`] for a key column, text, bytes, and a bound that is not a number.
+/// [`Error::Unchangeable`] for a key column, a kind to which nothing is added, and a bound that is not a
+/// number.
 pub(crate) fn add(
     schema: &Schema,
     column: usize,
@@ -91,7 +92,7 @@ pub(crate) fn add(
             let what = "is in the primary key; delete the row and insert another";
             return Err(unchangeable(schema, column, what));
         }
-        (_, Kind::Text | Kind::Bytes) => {
+        (_, kind) if !kind.is_number() => {
             let what = "is not a number, so nothing can be added to it; set it";
             return Err(unchangeable(schema, column, what));
         }

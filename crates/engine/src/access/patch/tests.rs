@@ -68,7 +68,7 @@ fn step(rng: &mut Rng, schema: &Schema) -> Option<Step> {
         return None;
     }
     let about = &schema.columns()[column];
-    if about.kind().is_fixed() && rng.bool() {
+    if about.kind().is_number() && rng.bool() {
         let delta = Some(random::value(rng, about.kind()));
         let (lower, upper) = (bound(rng, about.kind()), bound(rng, about.kind()));
         return Some(Step::Add(column, delta, lower, upper));

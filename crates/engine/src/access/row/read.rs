@@ -112,6 +112,13 @@ impl<'a> RowView<'a> {
         }
         for column in 0..self.schema.columns().len() {
             let value = self.value(column)?;
+            if let ColumnSlot::Fixed { ordinal, .. } = self.schema.slot(column)
+                && self.schema.columns()[column].since <= self.raw.version
+                && !value.is_null()
+                && value.fixed_bits() != Some(self.raw.fixed(ordinal))
+            {
+                return Err(Malformed("a column holds no value of its kind"));
+            }
             if value.is_null() && self.schema.columns()[column].since <= self.raw.version {
                 self.check_null(column)?;
             }

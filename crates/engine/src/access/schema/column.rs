@@ -95,6 +95,8 @@ pub(crate) enum DefaultValue {
     Text(Box<str>),
     /// Bytes.
     Bytes(Box<[u8]>),
+    /// A UUID.
+    Uuid([u8; 16]),
 }
 
 impl DefaultValue {
@@ -104,7 +106,14 @@ impl DefaultValue {
             Value::Null => None,
             Value::Text(text) => Some(DefaultValue::Text(text.into())),
             Value::Bytes(bytes) => Some(DefaultValue::Bytes(bytes.into())),
-            Value::Int(_) | Value::Float(_) | Value::Decimal(_) | Value::Timestamp(_) => {
+            Value::Uuid(bytes) => Some(DefaultValue::Uuid(*bytes)),
+            Value::Int(_)
+            | Value::Float(_)
+            | Value::Decimal(_)
+            | Value::Timestamp(_)
+            | Value::Bool(_)
+            | Value::Unsigned(_)
+            | Value::Date(_) => {
                 Some(DefaultValue::Fixed { kind: value.kind()?, bits: value.fixed_bits()? })
             }
         }
@@ -116,6 +125,7 @@ impl DefaultValue {
             DefaultValue::Fixed { kind, bits } => Value::of_bits(*kind, *bits),
             DefaultValue::Text(text) => Value::Text(text),
             DefaultValue::Bytes(bytes) => Value::Bytes(bytes),
+            DefaultValue::Uuid(bytes) => Value::Uuid(bytes),
         }
     }
 }

@@ -3,7 +3,9 @@
 //! Into a value: each type becomes the kind that holds all of its values. Back: the value must be of a kind
 //! that the type is for, and within its range; null only becomes an `Option`.
 
+use crate::access::schema::date::Date;
 use crate::access::schema::owned_value::OwnedValue;
+use crate::access::schema::uuid::Uuid;
 use crate::access::schema::value::{Decimal, Kind, Value};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -11,13 +13,16 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 ///
 /// | type | from |
 /// |---|---|
-/// | `i8` to `i64`, `u8` to `u64`, `isize`, `usize` | an integer within its range; `i64` also from a timestamp, in microseconds |
+/// | `i8` to `i64`, `u8` to `u64`, `isize`, `usize` | an integer, signed or not, within its range; `i64` also from a timestamp, in microseconds |
+/// | `bool` | a boolean |
 /// | `f64` | a floating point number |
 /// | [`Decimal`] | a decimal |
 /// | `&str`, `String`, `Box<str>` | text |
 /// | `&[u8]`, `Vec<u8>`, `Box<[u8]>` | bytes |
 /// | `[u8; N]` | exactly `N` bytes |
 /// | [`SystemTime`] | a timestamp |
+/// | [`Date`] | a date |
+/// | [`Uuid`] | a UUID |
 /// | `Option<T>` | null, or what `T` is read from |
 /// | [`Value`], [`OwnedValue`] | any value |
 pub trait FromValue<'a>: Sized {
@@ -37,7 +42,11 @@ macro_rules! integers {
         $(
             impl FromValue<'_> for $from {
                 fn from_value(value: Value<'_>) -> Option<Self> {
-                    <$from>::try_from(value.as_int()?).ok()
+                    match value {
+                        Value::Int(value) => <$from>::try_from(value).ok(),
+                        Value::Unsigned(value) => <$from>::try_from(value).ok(),
+                        _ => None,
+                    }
                 }
             }
         )*
@@ -51,7 +60,53 @@ integers! {
 
 impl FromValue<'_> for i64 {
     fn from_value(value: Value<'_>) -> Option<Self> {
-        value.as_int().or_else(|| value.as_timestamp())
+        match value {
+            Value::Int(value) | Value::Timestamp(value) => Some(value),
+            Value::Unsigned(value) => i64::try_from(value).ok(),
+            _ => None,
+        }
+    }
+}
+
+impl From<u64> for Value<'_> {
+    fn from(value: u64) -> Self {
+        Value::Unsigned(value)
+    }
+}
+
+impl From<bool> for Value<'_> {
+    fn from(value: bool) -> Self {
+        Value::Bool(value)
+    }
+}
+
+impl FromValue<'_> for bool {
+    fn from_value(value: Value<'_>) -> Option<Self> {
+        value.as_bool()
+    }
+}
+
+impl From<Date> for Value<'_> {
+    fn from(date: Date) -> Self {
+        Value::Date(date.days())
+    }
+}
+
+impl FromValue<'_> for Date {
+    fn from_value(value: Value<'_>) -> Option<Self> {
+        value.as_date().map(Date::from_days)
+    }
+}
+
+impl<'a> From<&'a Uuid> for Value<'a> {
+    fn from(uuid: &'a Uuid) -> Self {
+        Value::Uuid(&uuid.0)
+    }
+}
+
+impl FromValue<'_> for Uuid {
+    fn from_value(value: Value<'_>) -> Option<Self> {
+        value.as_uuid().map(|bytes| Uuid(*bytes))
     }
 }
 
@@ -238,6 +293,7 @@ macro_rules! columns {
     };
     (@value Text, $self:ident) => { Value::Text($self) };
     (@value Bytes, $self:ident) => { Value::Bytes($self) };
+    (@value Uuid, $self:ident) => { Value::from($self) };
     (@value $kind:ident, $self:ident) => { Value::from(*$self) };
 }
 
@@ -247,6 +303,10 @@ columns! {
     Text: String, Box<str>;
     Bytes: Vec<u8>, Box<[u8]>;
     Timestamp: SystemTime;
+    Bool: bool;
+    Unsigned: u64;
+    Date: Date;
+    Uuid: Uuid;
 }
 
 impl<const N: usize> AsValue for [u8; N] {

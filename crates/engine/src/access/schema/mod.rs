@@ -15,6 +15,7 @@
 //! | `builder.rs` | a chain of calls that ends in `build` |
 //! | `definition.rs` | a table's definition, checked and prepared for use |
 //! | `column.rs`, `value.rs`, `owned_value.rs` | columns, key columns and indexes; the values of columns |
+//! | `date.rs`, `uuid.rs` | days of the calendar; UUIDs |
 //! | `conversions.rs` | conversions between values and the types of Rust |
 //! | `change.rs` | the next schema: one column or index more, or one index less |
 //! | `layout.rs`, `key_shape.rs` | the slots of columns in a row, for each version; the shape of a key |
@@ -24,6 +25,7 @@ mod builder;
 mod change;
 mod column;
 mod conversions;
+mod date;
 mod definition;
 mod key_shape;
 mod layout;
@@ -32,15 +34,18 @@ mod owned_value;
 pub(crate) mod random;
 #[cfg(test)]
 mod tests;
+mod uuid;
 mod value;
 
 pub use builder::{Builder, KeyPart, asc, desc};
 pub(crate) use column::DefaultValue;
 pub use column::{Collation, Column, Index, KeyColumn};
 pub use conversions::{AsValue, ColumnType, FromValue};
+pub use date::Date;
 pub(crate) use definition::Definition;
 pub use definition::Schema;
 pub(crate) use key_shape::{KeyShape, Part};
 pub(crate) use layout::{BLOCK_DEFAULT, BLOCK_NULLABLE, BLOCK_VARIABLE, ColumnSlot, Layout};
 pub use owned_value::OwnedValue;
+pub use uuid::Uuid;
 pub use value::{Decimal, Kind, Value};

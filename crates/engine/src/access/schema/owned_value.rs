@@ -29,6 +29,14 @@ pub enum OwnedValue {
     Bytes(Vec<u8>),
     /// See [`Kind::Timestamp`](crate::Kind::Timestamp), in microseconds.
     Timestamp(i64),
+    /// See [`Kind::Bool`](crate::Kind::Bool).
+    Bool(bool),
+    /// See [`Kind::Unsigned`](crate::Kind::Unsigned).
+    Unsigned(u64),
+    /// See [`Kind::Date`](crate::Kind::Date), in days.
+    Date(i32),
+    /// See [`Kind::Uuid`](crate::Kind::Uuid).
+    Uuid([u8; 16]),
 }
 
 impl OwnedValue {
@@ -42,6 +50,10 @@ impl OwnedValue {
             OwnedValue::Text(text) => Value::Text(text),
             OwnedValue::Bytes(bytes) => Value::Bytes(bytes),
             OwnedValue::Timestamp(time_us) => Value::Timestamp(*time_us),
+            OwnedValue::Bool(value) => Value::Bool(*value),
+            OwnedValue::Unsigned(value) => Value::Unsigned(*value),
+            OwnedValue::Date(days) => Value::Date(*days),
+            OwnedValue::Uuid(bytes) => Value::Uuid(bytes),
         }
     }
 }
@@ -56,6 +68,10 @@ impl From<Value<'_>> for OwnedValue {
             Value::Text(text) => OwnedValue::Text(text.to_owned()),
             Value::Bytes(bytes) => OwnedValue::Bytes(bytes.to_owned()),
             Value::Timestamp(time_us) => OwnedValue::Timestamp(time_us),
+            Value::Bool(value) => OwnedValue::Bool(value),
+            Value::Unsigned(value) => OwnedValue::Unsigned(value),
+            Value::Date(days) => OwnedValue::Date(days),
+            Value::Uuid(bytes) => OwnedValue::Uuid(*bytes),
         }
     }
 }

@@ -19,7 +19,11 @@ pub(crate) fn lend_all(cells: &[Cell]) -> Vec<Value<'_>> {
 }
 
 pub(crate) fn kind(rng: &mut Rng) -> Kind {
-    match rng.u8(..6) {
+    match rng.u8(..10) {
+        6 => Kind::Bool,
+        7 => Kind::Unsigned,
+        8 => Kind::Date,
+        9 => Kind::Uuid,
         0 => Kind::Int,
         1 => Kind::Float,
         2 => Kind::Decimal { scale: rng.u8(..5) },
@@ -39,6 +43,10 @@ pub(crate) fn value(rng: &mut Rng, kind: Kind) -> DefaultValue {
     let owned = |value: Value<'_>| DefaultValue::of(value).expect("it is not null");
     match kind {
         Kind::Int => owned(Value::Int(integer)),
+        Kind::Bool => owned(Value::Bool(integer > 0)),
+        Kind::Unsigned => owned(Value::Unsigned(integer as u64)),
+        Kind::Date => owned(Value::Date(integer as i32)),
+        Kind::Uuid => owned(Value::Uuid(&u128::from(integer as u64).to_be_bytes())),
         Kind::Timestamp => owned(Value::Timestamp(integer)),
         Kind::Decimal { scale } => owned(Value::Decimal(Decimal { units: integer, scale })),
         Kind::Float => owned(Value::Float(float(rng))),

@@ -21,12 +21,25 @@ pub enum Kind {
     Bytes,
     /// Microseconds since 1970-01-01 UTC.
     Timestamp,
+    /// True or false; false comes first.
+    Bool,
+    /// An unsigned 64-bit integer.
+    Unsigned,
+    /// A day: days since 1970-01-01 in the Gregorian calendar; see [`Date`](crate::Date).
+    Date,
+    /// Sixteen bytes, ordered byte by byte; see [`Uuid`](crate::Uuid).
+    Uuid,
 }
 
 impl Kind {
     /// True if every value takes eight bytes.
     pub(crate) fn is_fixed(self) -> bool {
-        !matches!(self, Kind::Text | Kind::Bytes)
+        !matches!(self, Kind::Text | Kind::Bytes | Kind::Uuid)
+    }
+
+    /// True if something can be added to its values.
+    pub(crate) fn is_number(self) -> bool {
+        matches!(self, Kind::Int | Kind::Float | Kind::Decimal { .. } | Kind::Timestamp)
     }
 }
 
@@ -39,6 +52,10 @@ impl fmt::Display for Kind {
             Kind::Text => f.write_str("text"),
             Kind::Bytes => f.write_str("bytes"),
             Kind::Timestamp => f.write_str("a timestamp"),
+            Kind::Bool => f.write_str("a boolean"),
+            Kind::Unsigned => f.write_str("an unsigned integer"),
+            Kind::Date => f.write_str("a date"),
+            Kind::Uuid => f.write_str("a UUID"),
         }
     }
 }
@@ -78,6 +95,14 @@ pub enum Value<'a> {
     Bytes(&'a [u8]),
     /// See [`Kind::Timestamp`], in microseconds.
     Timestamp(i64),
+    /// See [`Kind::Bool`].
+    Bool(bool),
+    /// See [`Kind::Unsigned`].
+    Unsigned(u64),
+    /// See [`Kind::Date`], in days.
+    Date(i32),
+    /// See [`Kind::Uuid`].
+    Uuid(&'a [u8; 16]),
 }
 
 impl<'a> Value<'a> {
@@ -91,6 +116,10 @@ impl<'a> Value<'a> {
             Value::Text(_) => Some(Kind::Text),
             Value::Bytes(_) => Some(Kind::Bytes),
             Value::Timestamp(_) => Some(Kind::Timestamp),
+            Value::Bool(_) => Some(Kind::Bool),
+            Value::Unsigned(_) => Some(Kind::Unsigned),
+            Value::Date(_) => Some(Kind::Date),
+            Value::Uuid(_) => Some(Kind::Uuid),
         }
     }
 
@@ -129,6 +158,26 @@ impl<'a> Value<'a> {
         if let Value::Timestamp(time_us) = self { Some(time_us) } else { None }
     }
 
+    /// The boolean, if it is one.
+    pub fn as_bool(self) -> Option<bool> {
+        if let Value::Bool(value) = self { Some(value) } else { None }
+    }
+
+    /// The unsigned integer, if it is one.
+    pub fn as_unsigned(self) -> Option<u64> {
+        if let Value::Unsigned(value) = self { Some(value) } else { None }
+    }
+
+    /// The date in days since 1970-01-01, if it is one.
+    pub fn as_date(self) -> Option<i32> {
+        if let Value::Date(days) = self { Some(days) } else { None }
+    }
+
+    /// The bytes of the UUID, if it is one.
+    pub fn as_uuid(self) -> Option<&'a [u8; 16]> {
+        if let Value::Uuid(bytes) = self { Some(bytes) } else { None }
+    }
+
     /// The eight bytes of a value of a fixed kind, as bits.
     #[inline]
     pub(crate) fn fixed_bits(self) -> Option<u64> {
@@ -136,11 +185,15 @@ impl<'a> Value<'a> {
             Value::Int(value) | Value::Timestamp(value) => Some(value as u64),
             Value::Decimal(value) => Some(value.units as u64),
             Value::Float(value) => Some(value.to_bits()),
-            Value::Null | Value::Text(_) | Value::Bytes(_) => None,
+            Value::Bool(value) => Some(value.into()),
+            Value::Unsigned(value) => Some(value),
+            Value::Date(days) => Some(i64::from(days) as u64),
+            Value::Null | Value::Text(_) | Value::Bytes(_) | Value::Uuid(_) => None,
         }
     }
 
-    /// The value of a fixed kind with those bits.
+    /// The value of a fixed kind with those bits. Bits that no value of the kind has, which only damage can
+    /// leave, become another value: `fixed_bits` then returns other bits.
     #[inline]
     pub(crate) fn of_bits(kind: Kind, bits: u64) -> Value<'a> {
         match kind {
@@ -148,7 +201,12 @@ impl<'a> Value<'a> {
             Kind::Float => Value::Float(f64::from_bits(bits)),
             Kind::Decimal { scale } => Value::Decimal(Decimal { units: bits as i64, scale }),
             Kind::Timestamp => Value::Timestamp(bits as i64),
-            Kind::Text | Kind::Bytes => unreachable!("text and bytes are not of a fixed kind"),
+            Kind::Bool => Value::Bool(bits != 0),
+            Kind::Unsigned => Value::Unsigned(bits),
+            Kind::Date => Value::Date(bits as i32),
+            Kind::Text | Kind::Bytes | Kind::Uuid => {
+                unreachable!("text, bytes and UUIDs are not of a fixed kind")
+            }
         }
     }
 
@@ -158,17 +216,19 @@ impl<'a> Value<'a> {
         match self {
             Value::Text(text) => Some(text.as_bytes()),
             Value::Bytes(bytes) => Some(bytes),
+            Value::Uuid(bytes) => Some(bytes),
             _ => None,
         }
     }
 
-    /// The value of a variable kind with those bytes; none if they should be text and are not UTF-8.
+    /// The value of a variable kind with those bytes; none if they should be text and are not UTF-8, or a
+    /// UUID and are not sixteen.
     #[inline]
     pub(crate) fn of_bytes(kind: Kind, bytes: &'a [u8]) -> Option<Value<'a>> {
-        if kind == Kind::Text {
-            str::from_utf8(bytes).ok().map(Value::Text)
-        } else {
-            Some(Value::Bytes(bytes))
+        match kind {
+            Kind::Text => str::from_utf8(bytes).ok().map(Value::Text),
+            Kind::Uuid => bytes.try_into().ok().map(Value::Uuid),
+            _ => Some(Value::Bytes(bytes)),
         }
     }
 }

@@ -123,6 +123,8 @@ fn deletes_and_a_checkpoint_make_room_on_a_full_disk() {
         if round == 0 {
             let full = checkpoint(&engine);
             assert!(matches!(full, Err(Error::Full { .. })), "{full:?}");
+            let reported = engine.stats().checkpoint_failure.expect("it was abandoned");
+            assert_eq!(*reported, *full.expect_err("it was just matched").to_string());
         }
         for from in (0..end).step_by(50) {
             delete(&engine, from..end.min(from + 50))
@@ -130,6 +132,7 @@ fn deletes_and_a_checkpoint_make_room_on_a_full_disk() {
         }
         assert_eq!(rows(&engine).len(), 0);
         checkpoint(&engine).unwrap_or_else(|error| panic!("round {round}: {error}"));
+        assert_eq!(engine.stats().checkpoint_failure, None);
         put(&engine, 0..20, 1).unwrap();
     }
     assert_eq!(engine.verify().unwrap(), Vec::<String>::new());

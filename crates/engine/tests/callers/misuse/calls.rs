@@ -200,6 +200,10 @@ pub(super) const CALLS: &[Call] = &[
             tx.put(table, row)
         }))
     }),
+    call("Database::sequence", GATE | WAITS, |w| done(w.database()?.sequence("ids"))),
+    call("Sequence::next", GATE | LOG | WAITS, |w| {
+        done(w.database()?.sequence("ids").and_then(|ids| ids.next()))
+    }),
     call("Database::open_or_create_table", NAME | WAITS, |w| {
         done(w.database()?.open_or_create_table(schema("t")))
     }),
@@ -381,6 +385,12 @@ pub(super) const PURE: &[&str] = &[
     "Options::tiny",
     "PathStep::name",
     "Builder::column_of",
+    "Date::days",
+    "Date::from_days",
+    "Date::from_ymd",
+    "Date::ymd",
+    "Metrics::all",
+    "Metrics::value",
     "OwnedRow::as_row",
     "OwnedRow::read",
     "OwnedRow::schema",
@@ -400,17 +410,22 @@ pub(super) const PURE: &[&str] = &[
     "Schema::name",
     "Schema::table",
     "Schema::version",
+    "Stats::metrics",
     "Table::name",
     "Table::schema",
     "Texts::ends",
     "Texts::text",
     "Ticket::csn",
+    "Value::as_bool",
     "Value::as_bytes",
+    "Value::as_date",
     "Value::as_decimal",
     "Value::as_float",
     "Value::as_int",
     "Value::as_text",
     "Value::as_timestamp",
+    "Value::as_unsigned",
+    "Value::as_uuid",
     "Value::is_null",
     "Value::kind",
     "asc",

@@ -79,6 +79,7 @@ fn is_absent(state: State, call: &Call) -> bool {
                 "LargeObjectWriter::",
                 "OwnedRow::",
                 "Rows::",
+                "Sequence::",
                 "Transaction::",
             ];
             let ends_a_session = ["Transaction::commit", "Transaction::abort"].contains(&name);
