@@ -18,70 +18,40 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::Value as Json;
-use syncline_engine::{Date, Decimal, Kind, Uuid, Value};
+use syncline_engine::{Date, Decimal, Kind, OwnedValue, Uuid, Value};
 
-/// A value that owns its bytes.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Cell {
-    Null,
-    Int(i64),
-    Float(f64),
-    Decimal(Decimal),
-    Text(String),
-    Bytes(Vec<u8>),
-    Timestamp(i64),
-    Bool(bool),
-    Unsigned(u64),
-    Date(Date),
-    Uuid(Uuid),
+/// The bytes of a value in memory, about.
+pub(crate) fn memory_bytes(value: &OwnedValue) -> usize {
+    match value {
+        OwnedValue::Text(text) => text.len(),
+        OwnedValue::Bytes(bytes) => bytes.len(),
+        _ => size_of::<u64>(),
+    }
 }
 
-impl Cell {
-    pub(crate) fn value(&self) -> Value<'_> {
-        match self {
-            Cell::Null => Value::Null,
-            Cell::Int(number) => Value::Int(*number),
-            Cell::Float(number) => Value::Float(*number),
-            Cell::Decimal(number) => Value::Decimal(*number),
-            Cell::Text(text) => Value::Text(text),
-            Cell::Bytes(bytes) => Value::Bytes(bytes),
-            Cell::Timestamp(micros) => Value::Timestamp(*micros),
-            Cell::Bool(flag) => Value::Bool(*flag),
-            Cell::Unsigned(number) => Value::Unsigned(*number),
-            Cell::Date(date) => Value::from(*date),
-            Cell::Uuid(uuid) => Value::from(uuid),
+/// Reads a value of a column of that kind; the error says what was expected.
+pub(crate) fn read(json: Json, kind: Kind) -> Result<OwnedValue, String> {
+    let value = match (kind, json) {
+        (_, Json::Null) => Some(OwnedValue::Null),
+        (Kind::Int, Json::Number(number)) => number.as_i64().map(OwnedValue::Int),
+        (Kind::Timestamp, Json::Number(number)) => number.as_i64().map(OwnedValue::Timestamp),
+        (Kind::Float, Json::String(text)) => float(&text).map(OwnedValue::Float),
+        (Kind::Decimal { scale }, Json::String(text)) => {
+            units(&text, scale).map(|units| OwnedValue::Decimal(Decimal { units, scale }))
         }
-    }
-
-    /// Its bytes in memory, about.
-    pub(crate) fn bytes(&self) -> usize {
-        match self {
-            Cell::Text(text) => text.len(),
-            Cell::Bytes(bytes) => bytes.len(),
-            _ => size_of::<u64>(),
+        (Kind::Bool, Json::Bool(flag)) => Some(OwnedValue::Bool(flag)),
+        (Kind::Unsigned, Json::Number(number)) => number.as_u64().map(OwnedValue::Unsigned),
+        (Kind::Date, Json::String(text)) => {
+            text.parse().ok().map(|date: Date| OwnedValue::Date(date.days()))
         }
-    }
-
-    /// Reads a value of a column of that kind; the error says what was expected.
-    pub(crate) fn read(json: Json, kind: Kind) -> Result<Cell, String> {
-        let cell = match (kind, json) {
-            (_, Json::Null) => Some(Cell::Null),
-            (Kind::Int, Json::Number(number)) => number.as_i64().map(Cell::Int),
-            (Kind::Timestamp, Json::Number(number)) => number.as_i64().map(Cell::Timestamp),
-            (Kind::Float, Json::String(text)) => float(&text).map(Cell::Float),
-            (Kind::Decimal { scale }, Json::String(text)) => {
-                units(&text, scale).map(|units| Cell::Decimal(Decimal { units, scale }))
-            }
-            (Kind::Bool, Json::Bool(flag)) => Some(Cell::Bool(flag)),
-            (Kind::Unsigned, Json::Number(number)) => number.as_u64().map(Cell::Unsigned),
-            (Kind::Date, Json::String(text)) => text.parse().ok().map(Cell::Date),
-            (Kind::Uuid, Json::String(text)) => text.parse().ok().map(Cell::Uuid),
-            (Kind::Text, Json::String(text)) => Some(Cell::Text(text)),
-            (Kind::Bytes, Json::String(text)) => STANDARD.decode(text).ok().map(Cell::Bytes),
-            _ => None,
-        };
-        cell.ok_or_else(|| format!("{kind} is expected there"))
-    }
+        (Kind::Uuid, Json::String(text)) => {
+            text.parse().ok().map(|uuid: Uuid| OwnedValue::Uuid(uuid.0))
+        }
+        (Kind::Text, Json::String(text)) => Some(OwnedValue::Text(text)),
+        (Kind::Bytes, Json::String(text)) => STANDARD.decode(text).ok().map(OwnedValue::Bytes),
+        _ => None,
+    };
+    value.ok_or_else(|| format!("{kind} is expected there"))
 }
 
 /// Appends a value in JSON.
@@ -145,8 +115,8 @@ fn units(text: &str, scale: u8) -> Option<i64> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Cell, write};
-    use syncline_engine::{Decimal, Kind, Value};
+    use super::write;
+    use syncline_engine::{Decimal, Kind, OwnedValue, Value};
 
     fn json(value: Value<'_>) -> String {
         let mut line = Vec::new();
@@ -154,20 +124,20 @@ mod tests {
         String::from_utf8(line).unwrap()
     }
 
-    fn read(json: &str, kind: Kind) -> Result<Cell, String> {
-        Cell::read(serde_json::from_str(json).unwrap(), kind)
+    fn read(json: &str, kind: Kind) -> Result<OwnedValue, String> {
+        super::read(serde_json::from_str(json).unwrap(), kind)
     }
 
     #[test]
     fn extreme_values_survive() {
         for number in [0, 1, -1, i64::MIN, i64::MAX] {
-            assert_eq!(read(&json(Value::Int(number)), Kind::Int), Ok(Cell::Int(number)));
+            assert_eq!(read(&json(Value::Int(number)), Kind::Int), Ok(OwnedValue::Int(number)));
             for scale in [0, 1, 2, 18] {
                 let decimal = Decimal { units: number, scale };
                 let text = json(Value::Decimal(decimal));
                 assert_eq!(
                     read(&text, Kind::Decimal { scale }),
-                    Ok(Cell::Decimal(decimal)),
+                    Ok(OwnedValue::Decimal(decimal)),
                     "{text}"
                 );
             }
@@ -176,17 +146,28 @@ mod tests {
         let nans = [f64::NAN, -f64::NAN, f64::from_bits(0x7ff0_0000_0000_0001)];
         for number in floats.into_iter().chain(nans) {
             let text = json(Value::Float(number));
-            let Ok(Cell::Float(back)) = read(&text, Kind::Float) else {
+            let Ok(OwnedValue::Float(back)) = read(&text, Kind::Float) else {
                 panic!("{text} is not a float");
             };
             assert_eq!(back.to_bits(), number.to_bits(), "{text}");
         }
         assert_eq!(json(Value::Decimal(Decimal { units: -5, scale: 2 })), "\"-0.05\"");
         assert_eq!(json(Value::Bytes(&[0, 1, 2])), "\"AAEC\"");
+        let others = [
+            (Value::Bool(true), "true"),
+            (Value::Unsigned(u64::MAX), "18446744073709551615"),
+            (Value::Date(i32::MIN), "\"-5877641-06-23\""),
+            (Value::Date(20_787), "\"2026-11-30\""),
+            (Value::Uuid(&[0x5a; 16]), "\"5a5a5a5a-5a5a-5a5a-5a5a-5a5a5a5a5a5a\""),
+        ];
+        for (value, text) in others {
+            assert_eq!(json(value), text);
+            assert_eq!(read(text, value.kind().unwrap()), Ok(OwnedValue::from(value)));
+        }
         for text in ["", "\u{0}\n\r\t\"\\", "\u{1f600}\u{2028}"] {
             let written = json(Value::Text(text));
             assert!(!written.contains('\n'), "{written}");
-            assert_eq!(read(&written, Kind::Text), Ok(Cell::Text(text.to_owned())));
+            assert_eq!(read(&written, Kind::Text), Ok(OwnedValue::Text(text.to_owned())));
         }
     }
 
@@ -210,6 +191,10 @@ mod tests {
             ("\"AAE\"", Kind::Bytes),
             ("[]", Kind::Bytes),
             ("true", Kind::Timestamp),
+            ("1", Kind::Bool),
+            ("-1", Kind::Unsigned),
+            ("\"2026-02-29\"", Kind::Date),
+            ("\"5a\"", Kind::Uuid),
         ] {
             assert!(read(json, kind).is_err(), "{json} as {kind}");
         }

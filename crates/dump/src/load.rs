@@ -5,11 +5,11 @@
 //! the tables made so far are dropped.
 
 use crate::Contents;
-use crate::cell::Cell;
+use crate::cell::memory_bytes;
 use crate::error::{Error, Result};
 use crate::reader::{Part, Reader};
 use std::io::{BufRead, Seek, SeekFrom};
-use syncline_engine::{Database, Table, Value};
+use syncline_engine::{Database, OwnedValue, Table, Value};
 use syncline_vfs::Disk;
 
 /// Rows of a transaction at most.
@@ -100,7 +100,7 @@ fn write<D: Disk>(
                 made.push(name);
             }
             Part::Row(row) => {
-                bytes += row.iter().map(Cell::bytes).sum::<usize>();
+                bytes += row.iter().map(memory_bytes).sum::<usize>();
                 rows.push(row);
             }
             Part::End => return Ok(reader.contents()),
@@ -109,12 +109,12 @@ fn write<D: Disk>(
 }
 
 /// Inserts rows in one transaction, or in several if one log record cannot hold them.
-fn insert<D: Disk>(database: &Database<D>, table: &Table, rows: &[Vec<Cell>]) -> Result<()> {
+fn insert<D: Disk>(database: &Database<D>, table: &Table, rows: &[Vec<OwnedValue>]) -> Result<()> {
     let inserted = database.run(|transaction| {
         let mut values: Vec<Value<'_>> = Vec::new();
         for row in rows {
             values.clear();
-            values.extend(row.iter().map(Cell::value));
+            values.extend(row.iter().map(OwnedValue::as_value));
             transaction.insert(table, &values)?;
         }
         Ok(())

@@ -2,21 +2,21 @@
 //!
 //! The states follow the lines: before the header, between tables, within a table, at the end.
 
-use crate::cell::Cell;
+use crate::cell;
 use crate::definition::TableLine;
 use crate::error::{Error, Result};
 use crate::{Contents, VERSION};
 use serde::Deserialize;
 use serde_json::Value as Json;
 use std::io::{BufRead, Read};
-use syncline_engine::Schema;
+use syncline_engine::{OwnedValue, Schema};
 
 /// A part of a dump.
 pub(crate) enum Part {
     /// A table begins.
     Table(Schema),
     /// A row of it.
-    Row(Vec<Cell>),
+    Row(Vec<OwnedValue>),
     /// The dump is whole; nothing follows.
     End,
 }
@@ -119,9 +119,9 @@ impl<R: BufRead> Reader<R> {
                     return Err(format!("{} values for {} columns", values.len(), columns.len()));
                 }
                 let cells = values.into_iter().zip(columns).map(|(json, column)| {
-                    let cell = Cell::read(json, column.kind());
+                    let cell = cell::read(json, column.kind());
                     match cell {
-                        Ok(Cell::Null) if !column.is_nullable() => {
+                        Ok(OwnedValue::Null) if !column.is_nullable() => {
                             Err(format!("column {} must not be null", column.name()))
                         }
                         Ok(cell) => Ok(cell),
