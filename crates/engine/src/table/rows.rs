@@ -165,7 +165,6 @@ impl<'t, 's, D: Disk> Rows<'t, 's, D> {
         if !self.advance(direction, left)? {
             return Ok(None);
         }
-        self.left = left - 1;
         let cursor = match direction {
             Direction::Ascending => &mut self.front,
             Direction::Descending => &mut self.back,
@@ -183,6 +182,7 @@ impl<'t, 's, D: Disk> Rows<'t, 's, D> {
             RowView::open(schema, key, value, &mut cursor.plain)
         };
         let view = view.map_err(|what| schema.damaged(what))?;
+        self.left = left - 1;
         Ok(Some(Row { table: &self.table, view }))
     }
 
