@@ -1,5 +1,6 @@
-//! Call sites as applications have them: helper functions and structs over the types of the crate, errors of the
-//! application, conversions, several rows at once, and a join. Most of them did not compile in version 0.1.
+//! Call sites as applications have them: helper functions and structs over the types of the crate, errors of
+//! the application, conversions, several rows at once, and a join. Most of them did not compile in version
+//! 0.1.
 
 use std::ops::ControlFlow;
 use syncline_engine::{
@@ -48,8 +49,8 @@ fn pay(database: &Database, accounts: &Table, sum: i64) -> Result<(), Refusal> {
     })
 }
 
-fn converted(a: i32, b: u64, c: bool, s: &String, o: Option<i64>) -> [Value<'_>; 5] {
-    [a.into(), b.into(), c.into(), s.into(), o.into()]
+fn converted(int: i32, id: u64, flag: bool, text: &String, none: Option<i64>) -> [Value<'_>; 5] {
+    [int.into(), id.into(), flag.into(), text.into(), none.into()]
 }
 
 fn two(database: &Database, table: &Table) -> Result<(OwnedRow, OwnedRow)> {
@@ -94,6 +95,8 @@ fn an_application_needs_no_workarounds() {
     });
     fill.expect("no other transaction runs");
     pay(&database, &accounts, 30).expect("there is enough");
+    let missing = database.table("missing").map_err(Refusal::from);
+    assert!(matches!(missing, Err(Refusal::Engine(Error::NoSuch { .. }))));
     assert!(matches!(pay(&database, &accounts, 80), Err(Refusal::Broke { has: 70 })));
     let (one, other) = two(&database, &accounts).expect("no other transaction runs");
     let balance = |row: &OwnedRow| row.get::<i64>("balance").expect("a whole row");

@@ -301,7 +301,11 @@ fn read_column(reader: &mut Reader<'_>) -> Read<Column> {
         (8, 0) => Kind::Unsigned,
         (9, 0) => Kind::Date,
         (10, 0) => Kind::Uuid,
-        _ => return Err(Malformed("it names a kind of column that this program does not know; a newer program may")),
+        _ => {
+            return Err(Malformed(
+                "it names a kind of column that this program does not know; a newer program may",
+            ));
+        }
     };
     let flags = reader.flags(NULLABLE | DEFAULT)?;
     let since = reader.u16()?;
