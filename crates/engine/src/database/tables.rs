@@ -17,7 +17,7 @@ impl<D: Disk> Database<D> {
     ///
     /// [`Error::Taken`] if a table has that name; [`Error::Capped`]; [`Error::Full`]. While an exclusive
     /// transaction is open, [`Error::ExclusiveHere`] or [`Error::ExclusiveTooLong`]: see
-    /// [`begin_exclusive`](TypedSession::begin_exclusive).
+    /// [`begin_exclusive`](crate::TypedSession::begin_exclusive).
     pub fn create_table(&self, schema: Schema) -> Result<Table> {
         self.check_writable()?;
         let made = self.engine().create_table(schema)?;
@@ -25,10 +25,10 @@ impl<D: Disk> Database<D> {
     }
 
     /// Makes a table from rows in any order, each with the values of all columns. Rows are sorted in runs of
-    /// [`Options::definition_bytes_max`] and built into pages without logging; a checkpoint makes them
-    /// stable. Rows in key order build fastest and into the fullest pages. A log with an archive gets the
-    /// rows, in many commits. Other transactions and definitions
-    /// go on meanwhile; the table with all its rows becomes visible when this returns. A snapshot that began
+    /// [`Options::definition_bytes_max`](crate::Options::definition_bytes_max) and built into pages without
+    /// logging; a checkpoint makes them stable. Rows in key order build fastest and into the fullest pages. A
+    /// log with an archive gets the rows, in many commits. Other transactions and definitions go on
+    /// meanwhile; the table with all its rows becomes visible when this returns. A snapshot that began
     /// earlier cannot use the table: it ends with [`Conflict::MadeLater`](crate::Conflict::MadeLater). If the
     /// disk is full, nothing changes.
     ///
