@@ -83,22 +83,59 @@ impl Catalog {
         next
     }
 
-    /// Replaces a table's definition by one with more columns at the end.
+    /// Replaces a table's definition by one that its rows fit as they are.
     ///
     /// # Errors
     ///
     /// [`Error::NoSuch`].
     pub(crate) fn with_columns_of(&self, schema: Schema) -> Result<(Catalog, Arc<TableEntry>)> {
         let entry = self.existing(schema.name())?;
-        let columns = entry.schema.columns();
         assert!(
-            schema.columns().starts_with(columns)
-                && schema.key() == entry.schema.key()
-                && schema.indexes() == entry.schema.indexes(),
-            "only columns at the end may be added, and nothing else may change"
+            entry.schema.fits_rows_of(&schema),
+            "only one step of the columns changes a table without its rows"
         );
         let mut next = self.clone();
         let entry = next.replace(entry, |entry| entry.schema = schema);
+        Ok((next, entry))
+    }
+
+    /// Gives a table another name.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NoSuch`], [`Error::Taken`]; [`Error::Schema`], if no table can have the new name.
+    pub(crate) fn with_table_renamed(
+        &self,
+        name: &str,
+        new_name: &str,
+    ) -> Result<(Catalog, Arc<TableEntry>)> {
+        let entry = self.existing(name)?;
+        self.check_free(new_name)?;
+        let schema = entry.schema.renamed(new_name)?;
+        let mut next = self.clone();
+        next.names.remove(name);
+        next.names.insert(new_name.into(), entry.id);
+        let entry = next.replace(entry, |entry| entry.schema = schema);
+        Ok((next, entry))
+    }
+
+    /// Gives a table and its indexes new trees; the caller makes them, and drops the old ones, which are
+    /// those of the entry in this catalogue.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NoSuch`].
+    pub(crate) fn with_table_emptied(&self, name: &str) -> Result<(Catalog, Arc<TableEntry>)> {
+        let entry = self.existing(name)?;
+        let mut next = self.clone();
+        let tree = next.new_tree();
+        let indexes = entry.indexes.iter();
+        let indexes = indexes.map(|index| IndexEntry { id: index.id, tree: next.new_tree() });
+        let indexes = indexes.collect();
+        let entry = next.replace(entry, |entry| {
+            entry.tree = tree;
+            entry.indexes = indexes;
+        });
         Ok((next, entry))
     }
 

@@ -5,7 +5,8 @@ use super::table::{IndexEntry, ObjectId, State, TableEntry};
 use super::value::{Catalog, PendingIndex};
 use crate::access::key::Malformed;
 use crate::access::schema::{
-    Collation, Column, DefaultValue, Definition, Index, KeyColumn, Kind, Schema, Value,
+    Collation, Column, DefaultValue, Definition, Index, KeyColumn, Kind, RemovedColumn, Schema,
+    Value,
 };
 use crate::ids::TreeId;
 use std::collections::BTreeMap;
@@ -22,6 +23,7 @@ const DESCENDING: u8 = 1;
 const NULLS_FIRST: u8 = 2;
 const NULLABLE: u8 = 1;
 const DEFAULT: u8 = 2;
+const REMOVED: u8 = 4;
 
 type Read<T> = Result<T, Malformed>;
 
@@ -176,9 +178,10 @@ fn table_row(table: &TableEntry) -> Vec<u8> {
     row.u32(table.generation);
     row.name(table.schema.name());
     write_key(table.schema.key(), &mut row);
-    row.u16(table.schema.columns().len() as u16);
-    for column in table.schema.columns() {
-        write_column(column, &mut row);
+    let stored = table.schema.definition().stored();
+    row.u16(stored.clone().count() as u16);
+    for (position, column) in stored {
+        write_column(column, position.is_none(), &mut row);
     }
     row.0
 }
@@ -191,9 +194,17 @@ fn read_table(id: ObjectId, value: &[u8]) -> Read<(TableEntry, Definition)> {
     let name = reader.name()?;
     let key = read_key(&mut reader)?;
     let count = reader.u16()?;
-    let columns = (0..count).map(|_| read_column(&mut reader)).collect::<Read<Vec<_>>>()?;
+    let (mut columns, mut removed) = (Vec::new(), Vec::new());
+    for position in 0..count {
+        let (column, is_removed) = read_column(&mut reader)?;
+        if is_removed {
+            removed.push(RemovedColumn { position: position.into(), column });
+        } else {
+            columns.push(column);
+        }
+    }
     reader.end()?;
-    let definition = Definition { name, columns, key, indexes: Vec::new() };
+    let definition = Definition { name, columns, removed, key, indexes: Vec::new() };
     let unusable = Malformed("the catalogue holds an invalid schema");
     let entry = TableEntry {
         id,
@@ -260,7 +271,7 @@ fn read_key(reader: &mut Reader<'_>) -> Read<Vec<KeyColumn>> {
     parts.collect()
 }
 
-fn write_column(column: &Column, row: &mut Writer) {
+fn write_column(column: &Column, is_removed: bool, row: &mut Writer) {
     row.name(column.name());
     let (kind, scale) = match column.kind() {
         Kind::Int => (1, 0),
@@ -278,7 +289,8 @@ fn write_column(column: &Column, row: &mut Writer) {
     row.u8(scale);
     let default = column.default();
     let nullable = if column.is_nullable() { NULLABLE } else { 0 };
-    row.u8(nullable | if default.is_null() { 0 } else { DEFAULT });
+    let removed = if is_removed { REMOVED } else { 0 };
+    row.u8(nullable | removed | if default.is_null() { 0 } else { DEFAULT });
     row.u16(column.since());
     if let Some(bits) = default.fixed_bits() {
         row.u64(bits);
@@ -288,7 +300,8 @@ fn write_column(column: &Column, row: &mut Writer) {
     }
 }
 
-fn read_column(reader: &mut Reader<'_>) -> Read<Column> {
+/// A column, and whether it was removed.
+fn read_column(reader: &mut Reader<'_>) -> Read<(Column, bool)> {
     let name = reader.name()?;
     let kind = match (reader.u8()?, reader.u8()?) {
         (1, 0) => Kind::Int,
@@ -307,7 +320,7 @@ fn read_column(reader: &mut Reader<'_>) -> Read<Column> {
             ));
         }
     };
-    let flags = reader.flags(NULLABLE | DEFAULT)?;
+    let flags = reader.flags(NULLABLE | DEFAULT | REMOVED)?;
     let since = reader.u16()?;
     let default = if flags & DEFAULT == 0 {
         Value::Null
@@ -318,13 +331,14 @@ fn read_column(reader: &mut Reader<'_>) -> Read<Column> {
         let bytes = reader.bytes(length.into())?;
         Value::of_bytes(kind, bytes).ok_or(Malformed("a default is not UTF-8"))?
     };
-    Ok(Column {
+    let column = Column {
         name,
         kind,
         nullable: flags & NULLABLE != 0,
         since,
         default: DefaultValue::of(default),
-    })
+    };
+    Ok((column, flags & REMOVED != 0))
 }
 
 fn state_code(state: State) -> u8 {

@@ -12,7 +12,7 @@
 //! |---|---|
 //! | name | 1 length, the UTF-8 bytes |
 //! | key | 1 count; each: 2 column, 1 flags (bit 0 descending, bit 1 nulls first), 1 collation (0 binary) |
-//! | columns | 2 count; each: name, 1 kind, 1 scale, 1 flags (bit 0 nullable, bit 1 default), 2 since, default |
+//! | columns | 2 count; each: name, 1 kind, 1 scale, 1 flags (bit 0 nullable, 1 default, 2 removed), 2 since, default |
 //! | default | fixed kinds: 8 bits; text and bytes: 2 length, the bytes |
 //!
 //! Kinds: 1 integer, 2 float, 3 decimal, 4 text, 5 bytes, 6 timestamp.

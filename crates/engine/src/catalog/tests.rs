@@ -74,7 +74,7 @@ fn change(rng: &mut Rng, catalog: &Catalog) -> Result<Catalog> {
     let existing = catalog.table(name).map(|table| table.schema.clone());
     let unfinished = catalog.unfinished();
     let unfinished = rng.choice(&unfinished);
-    Ok(match (rng.u8(..9), existing, unfinished) {
+    Ok(match (rng.u8(..13), existing, unfinished) {
         (0, _, _) => catalog.with_table(named(rng, name))?.0,
         (1, _, _) => with_table_building(catalog, named(rng, name))?,
         (2, _, _) => catalog.with_table_dropping(name)?.0,
@@ -93,6 +93,13 @@ fn change(rng: &mut Rng, catalog: &Catalog) -> Result<Catalog> {
             let index = rng.usize(..schema.indexes().len());
             catalog.with_index_dropping(name, schema.indexes()[index].name())?.0
         }
+        (9, Some(schema), _) => {
+            let without = random::without_one(rng, &schema).map(|(_, without)| without);
+            catalog.with_columns_of(without.unwrap_or(schema))?.0
+        }
+        (10, Some(schema), _) => catalog.with_columns_of(random::renamed(rng, &schema))?.0,
+        (11, _, _) => catalog.with_table_renamed(name, some_name(rng))?.0,
+        (12, _, _) => catalog.with_table_emptied(name)?.0,
         (6, _, _) => catalog.with_numbers_of(&catalog.with_table(named(rng, name))?.0),
         (_, _, Some(object)) => catalog.without(object.id),
         _ => catalog.clone(),

@@ -12,7 +12,8 @@
 //! | `load_table` | the trees are filled (`tree_builder`); a checkpoint makes them stable | the commit | - |
 //! | `load_table` with an archive | the trees are filled by transactions (`logged_load`) | the commits | - |
 //! | an added index | filled concurrently with writers (`index_build`) | the rest of the row log, the commit | - |
-//! | added columns | - | the commit | - |
+//! | columns added, renamed or removed, a table renamed | - | the commit | - |
+//! | a table truncated | - | one page a tree, the commit; the old trees' roots go | their other pages go |
 //! | a dropped index or table | - | the commit; the trees' roots go | other pages go, some in a section |
 //!
 //! Trees that a change makes or drops are *hidden* while it lasts: the tree directory may name them while the
@@ -65,13 +66,7 @@ impl<D: Disk> Engine<D> {
 
     fn create_empty(&self, next: Catalog, trees: &[TreeId]) -> Result<Ticket> {
         let mut session = self.alone()?;
-        let csn = self.next_commit();
-        for id in trees {
-            let create = || Tree::create(*id, &self.core.buffer);
-            let tree = session.with_memory(MemoryNeed::Pages(Kind::Leaf, 1), create)?;
-            self.tree_directory.add(Arc::new(tree.made_by(csn)));
-            session.note(Operation::CreateTree(*id))?;
-        }
+        self.add_empty(&mut session, trees)?;
         if planted(PlantedBug::CatalogApart) {
             let (ticket, closed) = session.commit_closed();
             drop(closed);
@@ -79,6 +74,41 @@ impl<D: Disk> Engine<D> {
             session = self.alone()?;
         }
         self.commit_then(&mut session, next, |_csn, _closed| {})
+    }
+
+    /// Makes empty trees, known from the session's commit on.
+    fn add_empty(&self, session: &mut Session<D>, trees: &[TreeId]) -> Result<()> {
+        let csn = self.next_commit();
+        for id in trees {
+            let create = || Tree::create(*id, &self.core.buffer);
+            let tree = session.with_memory(MemoryNeed::Pages(Kind::Leaf, 1), create)?;
+            self.tree_directory.add(Arc::new(tree.made_by(csn)));
+            session.note(Operation::CreateTree(*id))?;
+        }
+        Ok(())
+    }
+
+    /// Deletes all rows of a table at once, by giving it new trees. Transactions that have used it conflict.
+    pub(crate) fn truncate_table(&self, name: &str) -> Result<Arc<TableEntry>> {
+        let _defining = self.define();
+        let catalog = self.catalog();
+        let (next, entry) = catalog.with_table_emptied(name)?;
+        let old = catalog.table(name).map(|entry| catalog.trees_of(entry)).unwrap_or_default();
+        let new = next.trees_of(&entry);
+        self.change_with(&next, &new, || {
+            let mut session = self.alone()?;
+            self.add_empty(&mut session, &new)?;
+            self.drop_in(session, next.clone(), &old, None)
+        })?;
+        Ok(entry)
+    }
+
+    /// Gives a table another name. Transactions that have used it conflict.
+    pub(crate) fn rename_table(&self, name: &str, new_name: &str) -> Result<Arc<TableEntry>> {
+        let _defining = self.define();
+        let (next, entry) = self.catalog().with_table_renamed(name, new_name)?;
+        self.redefine(&next, &entry)?;
+        Ok(entry)
     }
 
     /// Drops a table, its rows and its indexes. Transactions that have used it conflict.
@@ -105,7 +135,10 @@ impl<D: Disk> Engine<D> {
             .table(name)
             .ok_or_else(|| Error::NoSuch { kind: "table", name: name.to_owned() })?;
         let (old, new) = (entry.schema.indexes(), schema.indexes());
-        let columns_stay = entry.schema.columns() == schema.columns();
+        let (columns, removed) =
+            (&entry.schema.definition().columns, &entry.schema.definition().removed);
+        let columns_stay =
+            (columns, removed) == (&schema.definition().columns, &schema.definition().removed);
         if columns_stay && new.len() == old.len() + 1 && new.starts_with(old) {
             return self.create_index_alone(schema);
         }
@@ -118,23 +151,17 @@ impl<D: Disk> Engine<D> {
             let catalog = self.catalog();
             return Ok(Arc::clone(catalog.table(name).expect("a table outlives its index")));
         }
-        let grows = schema.columns().starts_with(entry.schema.columns());
-        if grows && old == new && entry.schema.key() == schema.key() {
-            return self.add_columns_alone(schema.clone());
+        if entry.schema.fits_rows_of(schema) {
+            let (next, entry) = catalog.with_columns_of(schema.clone())?;
+            self.redefine(&next, &entry)?;
+            return Ok(entry);
         }
         Err(Error::Schema {
             table: name.to_owned(),
-            what: "it is not one step from the table's own; change one index, or add columns"
+            what: "it is not one step from the table's own; change one index, add columns, or rename or \
+                remove one"
                 .to_owned(),
         })
-    }
-
-    /// Adds columns at the end, by a schema made with `with_column` or `with_nullable`. Existing rows stay as
-    /// they are; reads supply the defaults of the new columns.
-    #[cfg(test)]
-    pub(crate) fn add_columns(&self, schema: Schema) -> Result<Arc<TableEntry>> {
-        let _defining = self.define();
-        self.add_columns_alone(schema)
     }
 
     /// Builds an index; it is the last one of `schema`, which otherwise equals the table's.
@@ -186,17 +213,17 @@ impl<D: Disk> Engine<D> {
         Ok(())
     }
 
-    /// The `_alone` functions expect the caller to hold `defining`.
-    fn add_columns_alone(&self, schema: Schema) -> Result<Arc<TableEntry>> {
-        let (next, entry) = self.catalog().with_columns_of(schema)?;
-        self.change_with(&next, &[], || {
+    /// Puts a catalogue in force in which a table has another definition. Its rows stay as they are; reads
+    /// supply the defaults of columns that were added. The caller holds `defining`.
+    fn redefine(&self, next: &Catalog, entry: &TableEntry) -> Result<()> {
+        self.change_with(next, &[], || {
             self.commit_then(&mut self.alone()?, next.clone(), |_csn, _closed| {
                 self.tree_directory.renew(entry.tree);
             })
-        })?;
-        Ok(entry)
+        })
     }
 
+    /// The `_alone` functions expect the caller to hold `defining`.
     fn create_index_alone(&self, schema: &Schema) -> Result<Arc<TableEntry>> {
         let (next, entry, index) = self.catalog().with_index(schema)?;
         let built = self.change_with(&next, &[index.tree], || {
@@ -274,7 +301,18 @@ impl<D: Disk> Engine<D> {
     /// Drops trees with the change of the catalogue that no longer names them. `changed` is a table that
     /// stays but with another definition.
     fn drop_in_one(&self, next: Catalog, trees: &[TreeId], changed: Option<TreeId>) -> Result<()> {
-        let mut session = self.alone()?;
+        let ticket = self.drop_in(self.alone()?, next, trees, changed)?;
+        self.core.log.wait(ticket)
+    }
+
+    /// The same in a session that may have changed more; the caller waits for the ticket.
+    fn drop_in(
+        &self,
+        mut session: Session<D>,
+        next: Catalog,
+        trees: &[TreeId],
+        changed: Option<TreeId>,
+    ) -> Result<Ticket> {
         for id in trees {
             if !planted(PlantedBug::DropUnlogged) {
                 session.note(Operation::DropTree(*id))?;
@@ -291,7 +329,7 @@ impl<D: Disk> Engine<D> {
         drop(session);
         self.free_dropped(dropped);
         self.hidden.lock().retain(|id| !trees.contains(id));
-        self.core.log.wait(ticket?)
+        ticket
     }
 
     /// Takes trees out of the tree directory, with their roots, behind the closed gate.

@@ -299,7 +299,11 @@ fn act(engine: &Arc<TestEngine>, role: Role, mut random: Rng) -> Result<Vec<Fini
             }
         })?,
         Role::Column => change(engine, |schema| {
-            let name = format!("c{}", schema.columns().len());
+            let more = schema.columns().iter().find(|column| column.since() > 1);
+            if let Some(more) = more.filter(|_| schema.columns().len() > 3) {
+                return schema.without_column(more.name());
+            }
+            let name = format!("c{}", schema.version());
             schema.with_nullable(&name, Kind::Int, Value::Null)
         })?,
         Role::Verify => {

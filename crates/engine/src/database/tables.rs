@@ -73,13 +73,41 @@ impl<D: Disk> Database<D> {
         self.engine().drop_table(name)
     }
 
+    /// Deletes all rows of a table at once, in a time that does not depend on their number. Transactions that
+    /// have used it conflict. Open new handles of the table afterwards; a snapshot that began earlier cannot
+    /// use them: it ends with [`Conflict::MadeLater`](crate::Conflict::MadeLater). If the disk is full,
+    /// nothing changes.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NoSuch`]; [`Error::Capped`]; [`Error::Full`]; while an exclusive transaction is open, as
+    /// [`Database::create_table`].
+    pub fn truncate_table(&self, name: &str) -> Result<Table> {
+        self.check_writable()?;
+        let emptied = self.engine().truncate_table(name)?;
+        self.engine().table(emptied.schema.name())
+    }
+
+    /// Gives a table another name. Transactions that have used it conflict. Open new handles of the table
+    /// afterwards.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NoSuch`]; [`Error::Taken`] if a table has the new name; [`Error::Schema`] if no table can
+    /// have it; while an exclusive transaction is open, as [`Database::create_table`].
+    pub fn rename_table(&self, name: &str, new_name: &str) -> Result<Table> {
+        self.check_writable()?;
+        self.engine().rename_table(name, new_name)?;
+        self.engine().table(new_name)
+    }
+
     /// Changes a table to a schema derived from its own by one of `with_column`, `with_nullable`,
-    /// `with_index` and `without_index`. An index is built from the existing rows while other transactions
-    /// read and write the table; the build catches up with their changes, and they wait if they change rows
-    /// faster than that. Other definitions wait until the index is built. Open new handles of the table
-    /// afterwards. A snapshot that began before an index was built can still use the table but not the index:
-    /// it ends with [`Conflict::MadeLater`](crate::Conflict::MadeLater). If the disk is full, nothing
-    /// changes.
+    /// `with_column_renamed`, `without_column`, `with_index` and `without_index`. An index is built from the
+    /// existing rows while other transactions read and write the table; the build catches up with their
+    /// changes, and they wait if they change rows faster than that. Other definitions wait until the index is
+    /// built. Open new handles of the table afterwards. A snapshot that began before an index was built can
+    /// still use the table but not the index: it ends with
+    /// [`Conflict::MadeLater`](crate::Conflict::MadeLater). If the disk is full, nothing changes.
     ///
     /// # Errors
     ///

@@ -375,9 +375,7 @@ fn visit_entries<D: Disk>(
 /// Copies the key at a position of `memory.keys` into `memory.key`; the hint of its leaf, if it was
 /// prefetched.
 fn next_key(memory: &mut Memory, position: usize) -> Option<PageId> {
-    let start = position.checked_sub(1).map_or(0, |before| memory.key_ends[before]);
-    memory.key.clear();
-    memory.key.extend_from_slice(&memory.keys[start..memory.key_ends[position]]);
+    memory.take_key(position);
     memory.ahead.get(position).and_then(PrefetchTarget::leaf)
 }
 

@@ -96,6 +96,13 @@ impl Memory {
         table.check_origin(&self.origin)
     }
 
+    /// Copies the key at a position of `keys` into `key`.
+    pub(super) fn take_key(&mut self, position: usize) {
+        let start = position.checked_sub(1).map_or(0, |before| self.key_ends[before]);
+        self.key.clear();
+        self.key.extend_from_slice(&self.keys[start..self.key_ends[position]]);
+    }
+
     /// An error of the session, with names of tables and indexes instead of tree numbers.
     #[cold]
     pub(super) fn named(&self, error: Error) -> Error {

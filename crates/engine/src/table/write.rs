@@ -195,9 +195,7 @@ pub(super) fn delete_range<D: Disk>(
             })?;
             let count = memory.key_ends.len();
             for position in 0..count {
-                let start = position.checked_sub(1).map_or(0, |before| memory.key_ends[before]);
-                memory.key.clear();
-                memory.key.extend_from_slice(&memory.keys[start..memory.key_ends[position]]);
+                memory.take_key(position);
                 delete_encoded(session, memory, table)?;
             }
             deleted += count as u64;

@@ -34,7 +34,7 @@ options! {
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub struct Options {
         pub accounts: u64 = 100_000 in 2..=100_000_000, "accounts";
-        pub balance: u64 = 1_000 in 0..=1_000_000_000, "the opening balance of each account";
+        pub balance: u64 = 1_000_000 in 0..=1_000_000_000, "the opening balance of each account";
         pub profile: Profile = "1.5", "the exponent of Zipf by which accounts are drawn, or uniform";
     }
 }

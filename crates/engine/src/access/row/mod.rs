@@ -16,7 +16,8 @@
 //! 2. The row ends where its last variable column does, or with the fixed ones if there is none.
 //! 3. Key columns are not in the row: they are in the key.
 //! 4. A row of an older version is read as if it held the defaults of the columns added since.
-//! 5. No bytes make reading panic: undecodable ones are [`Malformed`].
+//! 5. What a row holds of a removed column is never read; a new row holds nothing in its slot.
+//! 6. No bytes make reading panic: undecodable ones are [`Malformed`].
 //!
 //! [`Malformed`]: super::key::Malformed
 

@@ -29,11 +29,10 @@ fn rows_of_any_version_are_read_by_the_newest() {
     let mut rng = Rng::with_seed(1);
     let mut plain = Vec::new();
     for _ in 0..4_000 {
-        let written = random::schema(&mut rng);
-        let cells = random::cells(&mut rng, &written);
-        let (key, row) = encoded(&written, &cells);
-        let mut schema = written;
-        for _ in 0..4 {
+        let mut schema = random::schema(&mut rng);
+        let mut cells = random::cells(&mut rng, &schema);
+        let (mut key, mut row) = encoded(&schema, &cells);
+        for _ in 0..6 {
             let view = RowView::open(&schema, &key, &row, &mut plain).expect("the row is whole");
             view.check().expect("the row is whole");
             let mut columns: Vec<usize> = (0..schema.columns().len()).collect();
@@ -44,7 +43,54 @@ fn rows_of_any_version_are_read_by_the_newest() {
                 assert!(same(value, expected), "{column}: {value:?} {expected:?}");
             }
             texts_are_the_values(&schema, &view);
-            schema = random::grown(&mut rng, &schema);
+            match rng.u8(..4) {
+                0 => schema = random::renamed(&mut rng, &schema),
+                1 => {
+                    if let Some((gone, without)) = random::without_one(&mut rng, &schema) {
+                        schema = without;
+                        if gone < cells.len() {
+                            cells.remove(gone);
+                        }
+                    }
+                }
+                _ => schema = random::grown(&mut rng, &schema),
+            }
+            if rng.u8(..4) == 0 {
+                cells = random::cells(&mut rng, &schema);
+                (key, row) = encoded(&schema, &cells);
+            }
+        }
+    }
+}
+
+#[test]
+fn a_new_row_holds_nothing_of_removed_columns() {
+    let schema = Schema::table("t").column("id", Kind::Int).key(["id"]);
+    let schema = schema.column("a", Kind::Text).column("b", Kind::Text).column("n", Kind::Int);
+    let schema = schema.column("c", Kind::Bytes).build().unwrap();
+    let values = [Value::Int(1), Value::Text("aa"), Value::Text("bb"), Value::Int(7)];
+    let values = [&values[..], &[Value::Bytes(b"cc")]].concat();
+    for gone in ["a", "b", "n", "c"] {
+        let position = schema.column(gone).unwrap();
+        let without = schema.without_column(gone).unwrap();
+        let mut kept = values.clone();
+        kept.remove(position);
+        let (mut old_key, mut old, mut key, mut row) = Default::default();
+        encode(&schema, &values, &mut old_key, &mut old).unwrap();
+        encode(&without, &kept, &mut key, &mut row).unwrap();
+        assert_eq!(old_key, key);
+        if gone == "n" {
+            assert_eq!(old.len(), row.len(), "its slot stays");
+        } else {
+            assert_eq!(old.len(), row.len() + 2, "{gone}");
+        }
+        for row in [&old, &row] {
+            let mut plain = Vec::new();
+            let view = RowView::open(&without, &key, row, &mut plain).unwrap();
+            view.check().unwrap();
+            for (column, value) in kept.iter().enumerate() {
+                assert_eq!(view.value(column).unwrap(), *value, "without {gone}");
+            }
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use super::raw::{WIDE, set_end};
 use crate::access::key::{self, Unfit};
-use crate::access::schema::{ColumnSlot, Schema, Value};
+use crate::access::schema::{ColumnSlot, Layout, Schema, Value};
 use crate::error::Result;
 
 /// Appends the key and the row of `values`, one for each column in order, to `key` and `row`.
@@ -35,9 +35,11 @@ pub(crate) fn encode(
     row.resize(start + layout.bytes_start(wide), 0);
     let head = schema.version() | if wide { WIDE } else { 0 };
     row[start..start + 2].copy_from_slice(&head.to_le_bytes());
+    let mut at = Position { start, wide, variable: 0 };
     for (column, value) in values.iter().enumerate() {
-        put(schema, column, *value, row, Position { start, wide })?;
+        put(schema, column, *value, row, &mut at)?;
     }
+    end_columns(layout, row, &mut at, layout.variable);
     Ok(())
 }
 
@@ -49,10 +51,22 @@ fn variable_bytes(schema: &Schema, values: &[Value<'_>]) -> usize {
     lengths.sum()
 }
 
-#[derive(Clone, Copy)]
 struct Position {
     start: usize,
     wide: bool,
+    /// Variable columns whose ends are set.
+    variable: u16,
+}
+
+/// Ends the variable columns before that one here: those that were removed are empty.
+#[inline]
+fn end_columns(layout: Layout, row: &mut [u8], at: &mut Position, before: u16) {
+    let end = row.len() - at.start - layout.bytes_start(at.wide);
+    // The end of the last one is the row's.
+    for ordinal in at.variable..before.min(layout.variable.saturating_sub(1)) {
+        set_end(&mut row[at.start + layout.ends_start()..], ordinal, end, at.wide);
+    }
+    at.variable = before;
 }
 
 fn put(
@@ -60,7 +74,7 @@ fn put(
     column: usize,
     value: Value<'_>,
     row: &mut Vec<u8>,
-    at: Position,
+    at: &mut Position,
 ) -> Result<()> {
     let slot = schema.slot(column);
     let (ColumnSlot::Fixed { ordinal, null_bit } | ColumnSlot::Variable { ordinal, null_bit }) =
@@ -78,12 +92,9 @@ fn put(
         row[to..to + 8].copy_from_slice(&bits.to_le_bytes());
     }
     if let ColumnSlot::Variable { .. } = slot {
+        end_columns(layout, row, at, ordinal);
         row.extend_from_slice(value.variable_bytes().unwrap_or(&[]));
-        if ordinal + 1 < layout.variable {
-            let end = row.len() - at.start - layout.bytes_start(at.wide);
-            let to = at.start + layout.ends_start();
-            set_end(&mut row[to..], ordinal, end, at.wide);
-        }
+        end_columns(layout, row, at, ordinal + 1);
     }
     Ok(())
 }

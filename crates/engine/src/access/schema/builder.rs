@@ -162,7 +162,7 @@ impl Builder {
                 unique,
             });
         }
-        Ok(Definition { name: self.name, columns, key, indexes })
+        Ok(Definition { name: self.name, columns, removed: Vec::new(), key, indexes })
     }
 }
 

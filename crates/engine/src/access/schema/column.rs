@@ -39,6 +39,16 @@ impl Column {
     }
 }
 
+/// A column that was removed: rows that were written before still hold its values, and later ones hold
+/// nothing in its slot.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct RemovedColumn {
+    /// Its position among the columns and the removed ones together.
+    pub(crate) position: usize,
+    /// What it was; its name is empty.
+    pub(crate) column: Column,
+}
+
 /// How text is compared. There is one rule so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]

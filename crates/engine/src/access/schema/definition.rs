@@ -2,7 +2,7 @@
 
 use crate::access::schema::layout;
 use crate::access::schema::{
-    Collation, Column, ColumnSlot, Index, KeyColumn, KeyShape, Kind, Layout,
+    Collation, Column, ColumnSlot, Index, KeyColumn, KeyShape, Kind, Layout, RemovedColumn,
 };
 use crate::error::{Error, Result};
 use std::collections::HashSet;
@@ -27,8 +27,27 @@ const VERSION_MAX: u16 = 0x7fff;
 pub(crate) struct Definition {
     pub(crate) name: String,
     pub(crate) columns: Vec<Column>,
+    /// In the order of their positions.
+    pub(crate) removed: Vec<RemovedColumn>,
     pub(crate) key: Vec<KeyColumn>,
     pub(crate) indexes: Vec<Index>,
+}
+
+impl Definition {
+    /// All columns in the order of rows, removed ones included; with its position in `columns` if it was not
+    /// removed.
+    pub(crate) fn stored(&self) -> impl Iterator<Item = (Option<usize>, &Column)> + Clone {
+        let (mut columns, mut removed) = (self.columns.iter().enumerate(), self.removed.iter());
+        let count = self.columns.len() + self.removed.len();
+        let mut next = removed.next();
+        (0..count).filter_map(move |position| match next {
+            Some(gone) if gone.position == position => {
+                next = removed.next();
+                Some((None, &gone.column))
+            }
+            _ => columns.next().map(|(column, about)| (Some(column), about)),
+        })
+    }
 }
 
 /// A table's definition: its name, columns, primary key and secondary indexes.
@@ -76,12 +95,12 @@ impl Schema {
     pub(crate) fn checked(definition: Definition) -> Result<Schema> {
         check(&definition)
             .map_err(|what| Error::Schema { table: definition.name.clone(), what })?;
-        let (slots, layouts) = layout::slots(&definition.columns, &definition.key);
-        let block = layout::block(&definition.columns, &slots, &layouts);
+        let (slots, layouts) = layout::slots(&definition);
+        let block = layout::block(&definition, &layouts);
         let shape = |key: &[KeyColumn]| KeyShape::new(&definition.columns, key);
         let indexes = definition.indexes.iter();
         Ok(Schema {
-            text_runs: layout::text_runs(&definition.columns, &slots),
+            text_runs: layout::text_runs(&definition),
             key_shape: shape(&definition.key),
             index_shapes: indexes.map(|index| shape(&index.columns)).collect(),
             slots: slots.into(),
@@ -200,7 +219,7 @@ type Check = std::result::Result<(), String>;
 
 fn check(definition: &Definition) -> Check {
     check_name("the table", &definition.name)?;
-    check_columns(&definition.columns)?;
+    check_columns(definition)?;
     check_key("the primary key", &definition.key, &definition.columns)?;
     for part in &definition.key {
         let column = &definition.columns[part.column];
@@ -214,13 +233,22 @@ fn check(definition: &Definition) -> Check {
     check_indexes(definition)
 }
 
-fn check_columns(columns: &[Column]) -> Check {
-    if columns.len() > COLUMNS_MAX {
-        return Err(format!("{} columns are more than {COLUMNS_MAX}", columns.len()));
+fn check_columns(definition: &Definition) -> Check {
+    let columns = &definition.columns;
+    let count = columns.len() + definition.removed.len();
+    if count > COLUMNS_MAX {
+        let removed = match definition.removed.len() {
+            0 => String::new(),
+            removed => format!(", {removed} of which are removed,"),
+        };
+        return Err(format!("{count} columns{removed} are more than {COLUMNS_MAX}"));
     }
     unique("column", columns.iter().map(|column| column.name.as_str()))?;
     let mut version = 1;
-    for column in columns {
+    for (position, column) in definition.stored() {
+        if position.is_some() {
+            check_name("column", &column.name)?;
+        }
         check_column(column)?;
         let follows = column.since == version || column.since == version + 1;
         if !follows || column.since > VERSION_MAX {
@@ -237,7 +265,6 @@ fn check_columns(columns: &[Column]) -> Check {
 
 fn check_column(column: &Column) -> Check {
     let name = &column.name;
-    check_name("column", name)?;
     if let Kind::Decimal { scale } = column.kind
         && scale > SCALE_MAX
     {

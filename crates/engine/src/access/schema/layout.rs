@@ -1,8 +1,8 @@
 //! Layouts: the slots of the columns of a row, for each version of the schema.
 //!
-//! Columns are only added, and only at the end. So a column has one slot forever (its position among the
-//! fixed or the variable columns, and its bit among the nullable ones), and three counts describe a version
-//! of the schema.
+//! Columns are only added, and only at the end; one that is removed keeps its slot. So a column has one slot
+//! forever (its position among the fixed or the variable columns, and its bit among the nullable ones), and
+//! three counts describe a version of the schema.
 //!
 //! The *layout block* holds everything that a function without the schema needs to change a row of any
 //! version: it goes with every patch. Numbers are little-endian.
@@ -11,11 +11,11 @@
 //! |---|---|
 //! | 2 | the current version, v |
 //! | 6 each, v times | counts of nullable, fixed and variable columns of versions 1 to v |
-//! | 2 | count of columns added after version 1, without key columns |
+//! | 2 | count of columns added after version 1, removed ones included, without key columns |
 //! | each: 1 | bit 0: variable, bit 1: nullable, bit 2: has a default |
 //! | 8, or 4 + n | if it has a default: its bits, or its length and bytes |
 
-use crate::access::schema::{Column, KeyColumn, Kind};
+use crate::access::schema::{Column, Definition, KeyColumn, Kind};
 
 /// The slot of a column's value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,23 +46,31 @@ pub(crate) const BLOCK_NULLABLE: u8 = 2;
 /// Flag of a column in the block: it has a default.
 pub(crate) const BLOCK_DEFAULT: u8 = 4;
 
-/// The slots of all columns, and the layout of every version from 1 on.
-pub(crate) fn slots(columns: &[Column], key: &[KeyColumn]) -> (Vec<ColumnSlot>, Vec<Layout>) {
+/// The slots of the columns that were not removed, and the layout of every version from 1 on.
+pub(crate) fn slots(definition: &Definition) -> (Vec<ColumnSlot>, Vec<Layout>) {
     let mut layouts: Vec<Layout> = Vec::new();
     let mut counts = Layout::default();
-    let mut slots = Vec::with_capacity(columns.len());
-    for (position, column) in columns.iter().enumerate() {
+    let mut slots = Vec::with_capacity(definition.columns.len());
+    for (position, column) in definition.stored() {
         while layouts.len() + 1 < usize::from(column.since) {
             layouts.push(counts);
         }
-        slots.push(slot(position, column, key, &mut counts));
+        let slot = slot(position, column, &definition.key, &mut counts);
+        if position.is_some() {
+            slots.push(slot);
+        }
     }
     layouts.push(counts);
     (slots, layouts)
 }
 
-fn slot(position: usize, column: &Column, key: &[KeyColumn], counts: &mut Layout) -> ColumnSlot {
-    if let Some(position) = key.iter().position(|part| part.column == position) {
+fn slot(
+    position: Option<usize>,
+    column: &Column,
+    key: &[KeyColumn],
+    counts: &mut Layout,
+) -> ColumnSlot {
+    if let Some(position) = key.iter().position(|part| Some(part.column) == position) {
         let position = position as u16;
         return ColumnSlot::Key { position };
     }
@@ -81,12 +89,12 @@ fn slot(position: usize, column: &Column, key: &[KeyColumn], counts: &mut Layout
 
 /// For each variable column in the order of rows: how many consecutive texts that are never null begin with
 /// it.
-pub(crate) fn text_runs(columns: &[Column], slots: &[ColumnSlot]) -> Box<[u16]> {
+pub(crate) fn text_runs(definition: &Definition) -> Box<[u16]> {
     let mut runs: Vec<u16> = Vec::new();
-    for (column, slot) in columns.iter().zip(slots) {
-        if let ColumnSlot::Variable { null_bit, .. } = slot {
-            let is_text = column.kind == Kind::Text && null_bit.is_none();
-            runs.push(u16::from(is_text));
+    for (position, column) in outside_key(definition) {
+        if !column.kind.is_fixed() {
+            let is_text = column.kind == Kind::Text && !column.nullable;
+            runs.push(u16::from(is_text && position.is_some()));
         }
     }
     for at in (1..runs.len()).rev() {
@@ -95,8 +103,15 @@ pub(crate) fn text_runs(columns: &[Column], slots: &[ColumnSlot]) -> Box<[u16]> 
     runs.into()
 }
 
+/// The stored columns that are not in the primary key.
+fn outside_key(definition: &Definition) -> impl Iterator<Item = (Option<usize>, &Column)> + Clone {
+    let key = &definition.key;
+    let in_key = |position| key.iter().any(|part| Some(part.column) == position);
+    definition.stored().filter(move |(position, _)| !in_key(*position))
+}
+
 /// The layout block described in the module.
-pub(crate) fn block(columns: &[Column], slots: &[ColumnSlot], layouts: &[Layout]) -> Box<[u8]> {
+pub(crate) fn block(definition: &Definition, layouts: &[Layout]) -> Box<[u8]> {
     let mut out = Vec::new();
     out.extend_from_slice(&(layouts.len() as u16).to_le_bytes());
     for layout in layouts {
@@ -104,12 +119,9 @@ pub(crate) fn block(columns: &[Column], slots: &[ColumnSlot], layouts: &[Layout]
             out.extend_from_slice(&count.to_le_bytes());
         }
     }
-    let added = columns
-        .iter()
-        .zip(slots)
-        .filter(|(column, slot)| column.since > 1 && !matches!(slot, ColumnSlot::Key { .. }));
+    let added = outside_key(definition).filter(|(_, column)| column.since > 1);
     out.extend_from_slice(&(added.clone().count() as u16).to_le_bytes());
-    for (column, _) in added {
+    for (_, column) in added {
         block_column(column, &mut out);
     }
     out.into()

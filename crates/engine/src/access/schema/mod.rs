@@ -1,14 +1,15 @@
 //! Schemas: the columns of a table's rows, the primary key, and the indexes.
 //!
 //! A [`Schema`] is a table's whole definition. It is built with [`Schema::table`], checked once, and never
-//! changes; adding a column or an index makes a new schema. Rows keep the version at which they were written,
-//! so that columns can be added without touching a row.
+//! changes; a change of columns or indexes makes a new schema. Rows keep the version at which they were
+//! written, so that columns can be added, renamed and removed without touching a row.
 //!
 //! Invariants, checked when a schema is made and when one is read back:
 //! 1. Names of columns are unique in the table, names of indexes too; no name is empty or too long.
 //! 2. The primary key has at least one column, names none twice, and none of its columns may be null.
 //! 3. Versions never decrease from one column to the next: additions are at the end.
 //! 4. A column that was added later may be null or has a default; no default is null.
+//! 5. A removed column is in no key and no index.
 //!
 //! | file | what it holds |
 //! |---|---|
@@ -17,7 +18,7 @@
 //! | `column.rs`, `value.rs`, `owned_value.rs` | columns, key columns and indexes; the values of columns |
 //! | `date.rs`, `uuid.rs` | days of the calendar; UUIDs |
 //! | `conversions.rs` | conversions between values and the types of Rust |
-//! | `change.rs` | the next schema: one column or index more, or one index less |
+//! | `change.rs` | the next schema: a column added, renamed or removed, an index added or removed |
 //! | `layout.rs`, `key_shape.rs` | the slots of columns in a row, for each version; the shape of a key |
 //! | `random.rs`, `tests.rs` | random schemas and values for tests; tests |
 
@@ -38,8 +39,8 @@ mod uuid;
 mod value;
 
 pub use builder::{Builder, KeyPart, asc, desc};
-pub(crate) use column::DefaultValue;
 pub use column::{Collation, Column, Index, KeyColumn};
+pub(crate) use column::{DefaultValue, RemovedColumn};
 pub use conversions::{AsValue, ColumnType, FromValue};
 pub use date::Date;
 pub(crate) use definition::Definition;

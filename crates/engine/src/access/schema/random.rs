@@ -139,7 +139,7 @@ pub(crate) fn schema(rng: &mut Rng) -> Schema {
 
 /// The same schema with one more column.
 pub(crate) fn grown(rng: &mut Rng, schema: &Schema) -> Schema {
-    let name = format!("c{}", schema.columns().len());
+    let name = format!("c{}", schema.definition().stored().count());
     let kind = kind(rng);
     let default = value(rng, kind);
     let grown = match rng.u8(..3) {
@@ -148,6 +148,21 @@ pub(crate) fn grown(rng: &mut Rng, schema: &Schema) -> Schema {
         _ => schema.with_column(&name, kind, default.borrow()),
     };
     grown.expect("the column is valid")
+}
+
+/// The same schema without a random column, and the position that it had; none if all are in keys.
+pub(crate) fn without_one(rng: &mut Rng, schema: &Schema) -> Option<(usize, Schema)> {
+    let position = rng.usize(..schema.columns().len());
+    let without = schema.without_column(schema.columns()[position].name());
+    Some((position, without.ok()?))
+}
+
+/// The same schema with a random column renamed.
+pub(crate) fn renamed(rng: &mut Rng, schema: &Schema) -> Schema {
+    let column = &schema.columns()[rng.usize(..schema.columns().len())];
+    let name = format!("{}, once {}", rng.u64(..), column.name());
+    let name = &name[..name.len().min(40)];
+    schema.with_column_renamed(column.name(), name).expect("the name is new")
 }
 
 /// True if two values are the same, not-a-number included.

@@ -32,17 +32,31 @@ fn define_one(episode: &mut Episode<'_>, name: &str) -> std::result::Result<(), 
         return make(episode, name);
     };
     let schema = &entry.schema;
-    match episode.harness.random.u8(0..9) {
-        0..2 => {
+    let more = schema.columns().iter().rev().find(|column| column.since() > 1);
+    match episode.harness.random.u8(0..20) {
+        0..4 => {
             let dropped = episode.engine.drop_table(name);
             record_change(episode, name, dropped, false, &[])
         }
-        2..7 => index(episode, &entry),
+        4..15 => index(episode, &entry),
+        // Not often: it leaves little for compactions to move.
+        15 if episode.harness.random.u8(0..3) == 0 => {
+            let truncated = episode.engine.truncate_table(name).map(drop);
+            record_change(episode, name, truncated, false, &[])
+        }
+        column @ 16..18 if let Some(more) = more => {
+            let next = match column {
+                16 => schema.without_column(more.name()),
+                _ => schema.with_column_renamed(more.name(), &format!("n{}", entry.generation)),
+            };
+            let changed = episode.engine.change_table(&next.expect("it is in no key")).map(drop);
+            record_change(episode, name, changed, false, &[])
+        }
         _ if schema.columns().len() < COLUMNS_MAX => {
-            let column = format!("more{}", schema.columns().len());
+            let column = format!("more{}", schema.version());
             let next = schema.with_column(&column, Kind::Int, Value::Int(7));
             let next = next.expect("a column of a new name");
-            let added = episode.engine.add_columns(next).map(drop);
+            let added = episode.engine.change_table(&next).map(drop);
             record_change(episode, name, added, false, &[])
         }
         _ => Ok(()),

@@ -5,6 +5,7 @@ use crate::database::create::create;
 use crate::database::engine::Engine;
 use crate::database::open::open;
 use crate::error::{Error, Result};
+use crate::ids::TreeId;
 use crate::log::Threads;
 use crate::options::Options;
 use crate::table::TypedSession;
@@ -32,7 +33,8 @@ fn text(id: i64) -> String {
 }
 
 /// The changes to test.
-const CHANGES: [&str; 5] = ["create", "load", "index", "column", "drop"];
+const CHANGES: [&str; 8] =
+    ["create", "load", "index", "column", "without column", "rename", "truncate", "drop"];
 
 fn change(engine: &TestEngine, change: &str) -> Result<()> {
     match change {
@@ -52,6 +54,11 @@ fn change(engine: &TestEngine, change: &str) -> Result<()> {
             let more = schema("old").with_column("more", Kind::Int, Value::Int(7));
             engine.change_table(&more.unwrap()).map(drop)
         }
+        "without column" => {
+            engine.change_table(&schema("old").without_column("text").unwrap()).map(drop)
+        }
+        "rename" => engine.rename_table("old", "new").map(drop),
+        "truncate" => engine.truncate_table("old").map(drop),
         _ => engine.drop_table("old"),
     }
 }
@@ -85,9 +92,10 @@ fn database(disk: &SimulatedDisk) -> Arc<TestEngine> {
     engine
 }
 
-fn definitions(engine: &TestEngine) -> Vec<Schema> {
+/// The definitions of all tables, with the trees of their rows.
+fn definitions(engine: &TestEngine) -> Vec<(Schema, TreeId)> {
     let catalog = engine.catalog();
-    catalog.tables().map(|entry| entry.schema.clone()).collect()
+    catalog.tables().map(|entry| (entry.schema.clone(), entry.tree)).collect()
 }
 
 fn assert_whole(engine: &TestEngine, what: &str) {

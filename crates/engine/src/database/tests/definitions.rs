@@ -2,11 +2,13 @@
 
 use crate::planted_bug::{PlantedBug, with};
 use crate::{
-    Begin, Conflict, Database, Direction, Error, KeyRange, Kind, Options, Result, Schema, Table,
-    TypedSession, Value,
+    Begin, Change, Conflict, Database, Direction, Error, KeyRange, Kind, Options, Result, Schema,
+    Table, TypedSession, Value, values,
 };
 use std::ops::ControlFlow;
-use syncline_vfs::{Disk, NullDisk};
+use std::path::Path;
+use syncline_vfs::simulated::Metadata;
+use syncline_vfs::{Disk, NullDisk, SimulatedDisk};
 
 const ROWS: i64 = 60;
 
@@ -167,4 +169,118 @@ fn a_handle_has_the_trees_of_its_own_definition_despite_concurrent_changes() {
         changer.join().unwrap();
     });
     assert_eq!(database.verify().unwrap(), Vec::<String>::new());
+}
+
+/// A database with a table of which columns are removed and renamed, and its rows before that.
+fn with_contacts() -> (SimulatedDisk, Database<SimulatedDisk>) {
+    let disk = SimulatedDisk::new(1, Metadata::Strict);
+    let database = Database::create_on(&disk, Path::new("db"), Options::tiny()).unwrap();
+    let schema = Schema::table("contact").column("id", Kind::Int).column("fax", Kind::Text);
+    let schema = schema.column("name", Kind::Text).column("age", Kind::Int).key(["id"]);
+    let table = database.create_table(schema.index("by_age", ["age"]).build().unwrap()).unwrap();
+    let filled = database.run(|tx| -> Result<_> {
+        (0..ROWS).try_for_each(|id| tx.insert(&table, values![id, "0049", "ada", 30 + id]))
+    });
+    filled.unwrap();
+    (disk, database)
+}
+
+#[test]
+fn a_removed_column_is_gone_and_a_new_one_of_its_name_has_other_values() {
+    let (disk, database) = with_contacts();
+    let old = database.table("contact").unwrap();
+    let table = database.change_table(&old.schema().without_column("fax").unwrap()).unwrap();
+    let refused = database.run(|tx| tx.get(&old, values![1]));
+    assert!(matches!(refused, Err(Error::TableChanged { .. })), "{refused:?}");
+    database
+        .run(|tx| -> Result<_> {
+            tx.update(&table, values![1], &[Change::add("age", 1)])?;
+            tx.put(&table, values![2, "bob", 50])
+        })
+        .unwrap();
+    let table = database
+        .change_table(&table.schema().with_column("fax", Kind::Text, Value::Text("none")).unwrap())
+        .unwrap();
+    database.run(|tx| tx.put(&table, values![3, "cyd", 51, "0044"])).unwrap();
+    drop(database);
+    let database = Database::open_on(&disk, Path::new("db"), Options::tiny()).unwrap();
+    assert_eq!(database.verify().unwrap(), Vec::<String>::new());
+    let table = database.table("contact").unwrap();
+    let row = |id| {
+        let row = database.read(|tx| tx.get(&table, values![id])).unwrap().unwrap();
+        let text = |name| row.get::<String>(name).unwrap();
+        (text("name"), row.get::<i64>("age").unwrap(), text("fax"))
+    };
+    let expected = [(0, "ada", 30, "none"), (1, "ada", 32, "none"), (2, "bob", 50, "none")];
+    for (id, name, age, fax) in expected.into_iter().chain([(3, "cyd", 51, "0044")]) {
+        assert_eq!(row(id), (name.to_owned(), age, fax.to_owned()), "row {id}");
+    }
+    // The position of the indexed column has moved.
+    let by_age = database.read(|tx| tx.count(table.by("by_age")?, KeyRange::prefix(values![51])));
+    assert_eq!(by_age.unwrap(), 2, "rows 3 and 21");
+}
+
+#[test]
+fn columns_in_keys_and_indexes_stay_until_the_index_is_removed() {
+    let (_disk, database) = with_contacts();
+    let schema = database.table("contact").unwrap().schema().clone();
+    for (column, what) in [("id", "primary key"), ("age", "by_age"), ("none", "no column")] {
+        let refused = schema.without_column(column).unwrap_err();
+        assert!(refused.to_string().contains(what), "{refused}");
+    }
+    let without_index = schema.without_index("by_age").unwrap();
+    database.change_table(&without_index).unwrap();
+    database.change_table(&without_index.without_column("age").unwrap()).unwrap();
+    // Two steps at once are refused.
+    let two = without_index.without_column("age").unwrap().without_column("fax").unwrap();
+    let two = two.without_column("name").unwrap();
+    let refused = database.change_table(&two);
+    assert!(matches!(refused, Err(Error::Schema { .. })), "{refused:?}");
+}
+
+#[test]
+fn renamed_columns_and_tables_keep_their_rows() {
+    let (disk, database) = with_contacts();
+    let table = database.table("contact").unwrap();
+    let renamed = table.schema().with_column_renamed("fax", "telefax").unwrap();
+    database.change_table(&renamed).unwrap();
+    let other = Schema::table("other").column("id", Kind::Int).key(["id"]).build().unwrap();
+    database.create_table(other).unwrap();
+    let refused = database.rename_table("contact", "other");
+    assert!(matches!(refused, Err(Error::Taken { .. })), "{refused:?}");
+    let table = database.rename_table("contact", "person").unwrap();
+    assert_eq!(table.name(), "person");
+    let gone = database.rename_table("contact", "friend");
+    assert!(matches!(gone, Err(Error::NoSuch { .. })), "{gone:?}");
+    drop((table, database));
+    let database = Database::open_on(&disk, Path::new("db"), Options::tiny()).unwrap();
+    assert_eq!(database.verify().unwrap(), Vec::<String>::new());
+    let table = database.table("person").unwrap();
+    let row = database.read(|tx| tx.get(&table, values![7])).unwrap().unwrap();
+    assert_eq!(row.get::<String>("telefax").unwrap(), "0049");
+    assert!(database.table("contact").is_err());
+}
+
+#[test]
+fn a_truncated_table_is_empty_and_so_are_its_indexes() {
+    let (disk, database) = with_contacts();
+    let old = database.table("contact").unwrap();
+    let mut reader = database.session().unwrap();
+    reader.begin(Begin::ReadOnly).unwrap();
+    assert_eq!(count(&mut reader, &old, None).unwrap(), ROWS);
+    let table = database.truncate_table("contact").unwrap();
+    let later = count(&mut reader, &table, None);
+    assert!(is_made_later(&later), "{later:?}");
+    reader.abort();
+    let refused = database.run(|tx| tx.put(&old, values![1, "", "", 1]));
+    assert!(matches!(refused, Err(Error::TableChanged { .. })), "{refused:?}");
+    database.run(|tx| tx.insert(&table, values![1, "1", "eve", 40])).unwrap();
+    drop((table, database, reader));
+    let database = Database::open_on(&disk, Path::new("db"), Options::tiny()).unwrap();
+    assert_eq!(database.verify().unwrap(), Vec::<String>::new());
+    let table = database.table("contact").unwrap();
+    let counts = database.read(|tx| -> Result<_> {
+        Ok((tx.count(&table, KeyRange::ALL)?, tx.count(table.by("by_age")?, KeyRange::ALL)?))
+    });
+    assert_eq!(counts.unwrap(), (1, 1));
 }

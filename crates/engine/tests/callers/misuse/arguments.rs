@@ -47,6 +47,14 @@ pub(super) const CALLS: &[OddCall] = &[
         let other = schema().with_nullable("c", Kind::Decimal { scale: 2 }, decimal);
         other.is_err() && schema().with_nullable("", Kind::Int, Value::Null).is_err()
     }),
+    ("Schema::with_column_renamed", || {
+        let odd = [("gone", "c"), ("k", ""), ("k", "k2")];
+        let renamed = odd.map(|(name, to)| schema().with_column_renamed(name, to).is_err());
+        renamed == [true, true, false]
+    }),
+    ("Schema::without_column", || {
+        ["gone", "", "k"].iter().all(|name| schema().without_column(name).is_err())
+    }),
     ("Schema::with_index", || {
         schema().with_index("i", ["gone"], true).is_err()
             && schema().with_index("i", Vec::<&str>::new(), false).is_err()

@@ -218,6 +218,8 @@ pub(super) const CALLS: &[Call] = &[
     call("Database::table", NAME | WAITS, |w| done(w.database()?.table("t"))),
     call("Database::tables", 0, |w| always(w.database()?.tables())),
     call("Database::drop_table", GATE | NAME, |w| done(w.database()?.drop_table("t"))),
+    call("Database::truncate_table", GATE | NAME, |w| done(w.database()?.truncate_table("t"))),
+    call("Database::rename_table", GATE | NAME, |w| done(w.database()?.rename_table("t", "u"))),
     call("Database::change_table", GATE | NAME, |w| {
         let more = schema("t").with_nullable("extra", Kind::Int, Value::Null);
         done(w.database()?.change_table(&more.unwrap()))
