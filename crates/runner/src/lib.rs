@@ -31,6 +31,7 @@ pub use coordinate::dataset::loaded_as;
 pub use coordinate::observation::{Observation, ObservePlan, observe};
 pub use coordinate::observer::{Event, Observer};
 pub use coordinate::preflight::CLIENTS_MAX;
+pub use coordinate::rate_search::{RateFound, RateSearch, TRIALS_MAX};
 pub use coordinate::repetition::{Case, CaseResult, Turns, faster, repeat, repeat_with_listener};
 pub use coordinate::run::{run, run_with_listener};
 #[cfg(any(test, feature = "simulation"))]

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `verb.rs`, `help.rs` | the whole command line; the layout of `--help` |
 //! | `run.rs`, `sweep.rs`, `survey.rs`, `compare.rs`, `show.rs` | `run` and its `--sweep`; `survey`, `compare`, `show` |
+//! | `response_bound.rs` | the bound of `run --find-max` |
 //! | `probe.rs`, `verify.rs`, `observe.rs`, `private.rs` | `probe` and `model`; `verify`; `observe` and `clean`; `private` |
 //! | `engine.rs` | `engine`: inspect, verify, dump, load, compact, backup, restore |
 //! | `list.rs`, `manual.rs` | `list`, `manual` |
@@ -16,6 +17,7 @@ mod manual;
 mod observe;
 mod private;
 mod probe;
+mod response_bound;
 mod run;
 mod show;
 mod survey;
@@ -32,6 +34,7 @@ pub(crate) use manual::ManualArgs;
 pub(crate) use observe::{CleanArgs, ObserveArgs};
 pub(crate) use private::PrivateArgs;
 pub(crate) use probe::{ALL_PRODUCTS, ModelArgs, ProbeArgs, ProbeVerb, WritetestArgs};
+pub(crate) use response_bound::ResponseBound;
 pub(crate) use run::{ArrivalArg, LikeArgs, RunArgs};
 pub(crate) use show::{ShowArgs, StacksArg};
 pub(crate) use survey::SurveyArgs;

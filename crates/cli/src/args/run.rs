@@ -1,5 +1,6 @@
 //! `syncline run WORKLOAD`: the options that every workload shares.
 
+use super::response_bound::{ResponseBound, response_bound};
 use super::sweep::{Sweep, sweep};
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
@@ -116,6 +117,11 @@ pub(crate) struct RunArgs {
     /// several sweeps multiply
     #[arg(long, value_name = "NAME=VALUE,...", value_parser = sweep, help_heading = "Repetition")]
     pub(crate) sweep: Vec<Sweep>,
+
+    /// Search for the highest rate of arrivals at which a percentile of response times (p50, p90, p99, p99.9,
+    /// max) stays below a time, such as "p99 < 10ms"; each trial takes --warm-up and --duration
+    #[arg(long, value_name = "BOUND", value_parser = response_bound, conflicts_with_all = ["rate", "sweep", "transactions", "repeat", "dry_run", "meter_overhead"], help_heading = "Repetition")]
+    pub(crate) find_max: Option<ResponseBound>,
 
     /// Repetitions; the median and the range are reported
     #[arg(long, value_name = "N", value_parser = value::repetitions, default_value = "1", help_heading = "Repetition")]

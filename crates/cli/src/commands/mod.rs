@@ -12,6 +12,7 @@
 //! | `environment.rs` | facts that every record holds |
 //! | `manual.rs` | manual pages and completions |
 //! | `run.rs`, `run_matrix.rs`, `series.rs` | `run`: the request, its cases, and their execution with records |
+//! | `find_max.rs` | `run --find-max` |
 //! | `rerun.rs` | `run --like` |
 //! | `survey.rs`, `survey_stores.rs` | `survey`: the procedure, and its stores |
 //! | `sync_lines.rs` | the sync lines before and after a run |
@@ -25,6 +26,7 @@ mod disk_model;
 mod dry_run;
 mod engine;
 mod environment;
+mod find_max;
 mod list;
 mod live_option;
 mod manual;

@@ -87,6 +87,7 @@ fn again(old: &RunRecord, args: &LikeArgs) -> Result<RunArgs, CannotRun> {
         meter: profiling_options(old, args)?,
         meter_overhead: plan.unmetered_beside.unwrap_or(false),
         sweep: Vec::new(),
+        find_max: None,
         repeat: count(plan.repeat),
         interleave: plan.interleave,
         line: if old.end.sync_line.line_1.is_some() { LineArg::Brief } else { LineArg::None },

@@ -1,6 +1,7 @@
 //! `syncline run WORKLOAD --on TARGET...`.
 
 use super::dry_run::dry_run;
+use super::find_max::find_max;
 use super::live_option::with_live_option;
 use super::run_matrix::{self, Choice};
 use super::series::{self, Series};
@@ -39,6 +40,9 @@ pub(crate) fn run<S: TargetRegistry>(
     args: &RunArgs,
     registry: &S,
 ) -> Outcome {
+    if let Some(bound) = &args.find_max {
+        return find_max(workload, options, (args, bound), registry);
+    }
     let request = RunRequest {
         choices: run_matrix::choose(workload, options, args)?,
         // Read before anything else, so that a bad map costs nothing.
@@ -142,7 +146,10 @@ fn show(args: &RunArgs, records: &[RunRecord]) -> Result<(), CannotRun> {
     Ok(())
 }
 
-fn urls<S: TargetRegistry>(args: &RunArgs, registry: &S) -> Result<Vec<String>, CannotRun> {
+pub(super) fn urls<S: TargetRegistry>(
+    args: &RunArgs,
+    registry: &S,
+) -> Result<Vec<String>, CannotRun> {
     match (args.on.is_empty(), registry.own()) {
         (false, _) => Ok(args.on.iter().map(|url| with_live_option(url, args.live)).collect()),
         (true, Some(own)) => Ok(vec![own.to_owned()]),
@@ -153,7 +160,7 @@ fn urls<S: TargetRegistry>(args: &RunArgs, registry: &S) -> Result<Vec<String>, 
 }
 
 /// Opens each target once, so that errors show before anything runs.
-fn log_places<S: TargetRegistry>(
+pub(super) fn log_places<S: TargetRegistry>(
     registry: &S,
     urls: &[String],
 ) -> Result<Vec<LogLocation>, CannotRun> {

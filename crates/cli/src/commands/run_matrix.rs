@@ -18,7 +18,7 @@ use syncline_workloads::AnyWorkload;
 pub(super) const CALIBRATION: Duration = Duration::from_millis(200);
 
 /// A workload and a plan, to be run on every target.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Choice {
     /// The swept values in words; empty without a sweep.
     label: String,
@@ -87,6 +87,11 @@ impl Choice {
     /// The number of clients.
     pub(super) fn clients(&self) -> usize {
         self.plan.clients
+    }
+
+    /// The same with other arrivals.
+    pub(super) fn arriving(&self, arrival: Arrival) -> Choice {
+        Choice { plan: RunPlan { arrival, ..self.plan.clone() }, ..self.clone() }
     }
 
     /// The measured time, if it is limited, and the warm-up.

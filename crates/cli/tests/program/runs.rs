@@ -189,3 +189,31 @@ fn a_run_whose_output_is_a_pipe_prints_its_phases_and_none_with_quiet() {
     let quiet = syncline(folder.path(), &format!("{line} --quiet"));
     assert_eq!((quiet.code, progress(&quiet.err).len()), (0, 0), "{quiet:?}");
 }
+
+#[test]
+fn find_max_returns_the_highest_rate_that_holds_twice() {
+    let folder = folder();
+    let search = |bound: &str| {
+        let line = format!(
+            "run insert --on null --clients 4 --workers 1 --line none --warm-up 0 --duration 100ms \
+             --find-max {bound} --json"
+        );
+        syncline(folder.path(), &line)
+    };
+    let found = search("p99<10s");
+    assert_eq!(found.code, 0, "{found:?}");
+    let result = &found.json()["find_max"][0];
+    let rate = result["rate_per_s"].as_f64().unwrap();
+    let trials = result["trials"].as_array().unwrap();
+    let is_it =
+        |trial: &&Value| trial["rate_per_s"].as_f64() == Some(rate) && trial["holds"] == true;
+    assert!(trials.iter().filter(is_it).count() >= 2, "{result}");
+    assert!(trials[0]["rate_per_s"].is_null(), "the first trial is the closed loop: {result}");
+    assert_eq!(records(folder.path()).len(), trials.len(), "each trial has a record");
+    // Nobody commits everything within a microsecond.
+    let none = search("max<1us");
+    assert_eq!(none.code, 1, "{none:?}");
+    assert!(none.json()["find_max"][0]["rate_per_s"].is_null());
+    let refused = search("p98<1ms");
+    assert!(refused.code == 2 && refused.err.contains("p98"), "{refused:?}");
+}

@@ -11,6 +11,7 @@
 //! | `fitness`, `over_time` | the verdicts for products; syncs over time and stalls |
 //! | `observation`, `verification`, `survey`, `compare`, `list` | the views of other records, of several, and of a folder |
 //! | `stores`, `matrix`, `series` | tables of several surveys or runs |
+//! | `rate_search` | the trials of `run --find-max` |
 //! | `from_dual`, `as_published` | records next to published figures |
 //! | `grid`, `prose`, `width` | tables, wrapped text, and their width |
 
@@ -34,6 +35,7 @@ mod over_time;
 mod probe;
 mod probe_device;
 mod prose;
+mod rate_search;
 mod run;
 mod run_parts;
 mod series;
@@ -61,6 +63,7 @@ pub use observation::observation;
 pub use over_time::over_time;
 pub use probe::{Detail, probe};
 pub use prose::{list_item, option, paragraph};
+pub use rate_search::{RateTrial, rate_search};
 pub use run::run;
 pub use series::series;
 pub use statements::statements;

@@ -14,6 +14,7 @@
 //! | `phases.rs` | warm-up, measured span with its intervals, drain |
 //! | `overhead.rs` | the A/B test of the profiler's overhead |
 //! | `observer.rs` | events of a run, for progress bars |
+//! | `rate_search.rs` | the highest arrival rate that meets a condition |
 //! | `repetition.rs` | several cases, several times, interleaved |
 //! | `calibration.rs` | the laboratory's own cost per transaction |
 //! | `observation.rs` | observation of a server that others use |
@@ -35,6 +36,7 @@ pub(crate) mod observer;
 pub(crate) mod overhead;
 pub(crate) mod phases;
 pub(crate) mod preflight;
+pub(crate) mod rate_search;
 pub(crate) mod repetition;
 pub(crate) mod run;
 #[cfg(any(test, feature = "simulation"))]
