@@ -1,21 +1,44 @@
-//! `syncline compare`: is the second record worse than the first?
+//! `syncline compare`: is the second record, set of records, or program worse than the first?
 
-use super::show;
+use super::{environment, show};
 use crate::args::CompareArgs;
-use syncline_console::{Outcome, Verdict, terminal};
-use syncline_report::{compare as report, html, table};
+use crate::interrupt;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use syncline_console::{CannotRun, Outcome, Verdict, terminal};
+use syncline_record::Record;
+use syncline_report::compare::{self as report, Allowed, Comparison, Rule, RuleOutcome};
+use syncline_report::{html, table};
 
-/// Compares two records; a regression is exit code 1, and figures too short to judge are exit code 2.
+/// The end of what a failed program said that is repeated, in bytes.
+const SAID_BYTES_MAX: usize = 2_000;
+
+/// Compares two sides; a regression is exit code 1, and figures too short to judge are exit code 2. If rules
+/// are given, they alone decide.
 pub(crate) fn compare(args: &CompareArgs) -> Outcome {
-    let before = syncline_record::read(&syncline_record::named(&args.before)?)?;
-    let after = syncline_record::read(&syncline_record::named(&args.after)?)?;
-    let comparison = report::compare(&before, &after, args.unequal);
+    let ([before, after], programs) = match (&args.before, &args.after, &args.a, &args.b) {
+        (Some(before), Some(after), ..) => ([read(before)?, read(after)?], false),
+        (_, _, Some(a), Some(b)) => (run_in_turns([a, b], args)?, true),
+        _ => unreachable!("the command line has two records or two programs"),
+    };
+    let allowed = match (args.unequal, programs) {
+        (true, _) => Allowed::Everything,
+        (false, true) => Allowed::Versions,
+        (false, false) => Allowed::Nothing,
+    };
+    let comparison = report::compare(&before, &after, allowed);
     if let Some(path) = &args.html {
-        show::write_page(path, &html::comparison([&before, &after], &comparison))?;
+        show::write_page(path, &html::comparison([&before[0], &after[0]], &comparison))?;
         terminal::note(&format!("wrote {}", path.display()));
     }
     let comparison = comparison?;
-    terminal::print_view(|| table::compare(&comparison))?;
+    let rules = args.fail_if.iter().map(|rule| (rule.clone(), rule.apply(&comparison)));
+    let rules: Vec<(Rule, RuleOutcome)> = rules.collect();
+    print(args, &comparison, &rules)?;
+    if !rules.is_empty() {
+        return Ok(verdict_of(&rules));
+    }
     Ok(if comparison.regression {
         Verdict::Broken
     } else if let Some(why) = &comparison.too_short {
@@ -24,4 +47,110 @@ pub(crate) fn compare(args: &CompareArgs) -> Outcome {
     } else {
         Verdict::Holds
     })
+}
+
+/// A rule that fails decides over one that is unknown.
+fn verdict_of(rules: &[(Rule, RuleOutcome)]) -> Verdict {
+    let any = |is: fn(&RuleOutcome) -> bool| rules.iter().any(|(_, outcome)| is(outcome));
+    if any(|outcome| matches!(outcome, RuleOutcome::Fails(_))) {
+        Verdict::Broken
+    } else if any(|outcome| matches!(outcome, RuleOutcome::Unknown(_))) {
+        Verdict::Partial
+    } else {
+        Verdict::Holds
+    }
+}
+
+fn print(
+    args: &CompareArgs,
+    comparison: &Comparison,
+    rules: &[(Rule, RuleOutcome)],
+) -> Result<(), CannotRun> {
+    if args.json {
+        let text = serde_json::to_string_pretty(&report::json(comparison, rules));
+        return terminal::print(&(text.map_err(|error| CannotRun(error.to_string()))? + "\n"));
+    }
+    if args.markdown {
+        return terminal::print(&report::markdown(comparison, rules));
+    }
+    terminal::print_view(|| {
+        let sentences = report::rule_sentences(rules);
+        let sentences = sentences.iter().map(|sentence| table::paragraph(sentence));
+        table::compare(comparison) + &sentences.collect::<String>()
+    })
+}
+
+/// The record that a word names, or all runs of a directory.
+fn read(word: &Path) -> Result<Vec<Record>, CannotRun> {
+    if !word.is_dir() {
+        return Ok(vec![syncline_record::read(&syncline_record::named(word)?)?]);
+    }
+    let mut runs = Vec::new();
+    for file in syncline_record::list(word)? {
+        let record = file.record?;
+        if record.as_run().is_some() {
+            runs.push(record);
+        }
+    }
+    if runs.is_empty() {
+        return Err(CannotRun(format!("{} holds no record of a run", word.display())));
+    }
+    Ok(runs)
+}
+
+/// Runs both programs in turns, A B B A, so that a drift of the machine meets both alike.
+fn run_in_turns(
+    programs: [&PathBuf; 2],
+    args: &CompareArgs,
+) -> Result<[Vec<Record>; 2], CannotRun> {
+    if args.command.first().is_none_or(|verb| verb != "run") {
+        return Err(CannotRun::because(
+            "the command after -- must be a run, such as: -- run insert --on sqlite",
+        ));
+    }
+    let id = environment::identity("compare", 1).id;
+    let folders = ["a", "b"].map(|side| args.runs.join(format!("compare-{id}-{side}")));
+    for folder in &folders {
+        syncline_record::prepare_folder(folder)?;
+    }
+    let bar = terminal::Progress::of_steps(2 * args.rounds as u64);
+    for round in 0..args.rounds {
+        let order = if round % 2 == 0 { [0, 1] } else { [1, 0] };
+        for (turn, side) in order.into_iter().enumerate() {
+            let name = ["A", "B"][side];
+            bar.at(
+                (2 * round + turn) as u64,
+                &format!("round {} of {}: {name}", round + 1, args.rounds),
+            );
+            run_once(programs[side], &args.command, &folders[side])?;
+            if interrupt::stopped() {
+                return Err(CannotRun::because("stopped before all rounds had run"));
+            }
+        }
+    }
+    drop(bar);
+    for folder in &folders {
+        terminal::note(&format!("records: {}", folder.display()));
+    }
+    Ok([read(&folders[0])?, read(&folders[1])?])
+}
+
+fn run_once(program: &Path, command: &[OsString], folder: &Path) -> Result<(), CannotRun> {
+    let mut run = Command::new(program);
+    run.args(command).arg("--runs").arg(folder).arg("--quiet").stdin(Stdio::null());
+    let ended = run
+        .output()
+        .map_err(|error| CannotRun(format!("cannot run {}: {error}", program.display())))?;
+    if ended.status.success() {
+        return Ok(());
+    }
+    let said = String::from_utf8_lossy(&ended.stderr);
+    let from = said.len().saturating_sub(SAID_BYTES_MAX);
+    let from = (from..=said.len()).find(|at| said.is_char_boundary(*at)).unwrap_or(said.len());
+    Err(CannotRun(format!(
+        "{} ended with {}: {}",
+        program.display(),
+        ended.status,
+        said[from..].trim()
+    )))
 }

@@ -271,3 +271,48 @@ fn a_report_is_written_to_devices_and_links_without_replacing_them() {
     assert!(link.is_symlink());
     assert!(folder.path().join("page.html").is_file());
 }
+
+#[test]
+fn two_programs_are_compared_in_turns_and_their_records_can_be_compared_again() {
+    let folder = folder();
+    let program = env!("CARGO_BIN_EXE_syncline");
+    let run = "-- run insert --on sqlite --transactions 200 --warm-up 0 --line none";
+    let gate = "--fail-if per_commit.syncs>+2% --json";
+    let line = format!("compare --a {program} --b {program} --rounds 4 {gate} {run}");
+    let compared = syncline(folder.path(), &line);
+    assert_eq!(compared.code, 0, "{compared:?}");
+    let value = compared.json();
+    assert_eq!(value["rules"][0]["outcome"], "holds", "{value}");
+    let figures = value["figures"].as_array().unwrap();
+    let syncs = figures.iter().find(|one| one["key"] == "per_commit.syncs").unwrap();
+    assert!(syncs["interval"].is_array(), "{syncs}");
+    let runs = folder.path().join("syncline-runs");
+    let mut sides: Vec<_> =
+        std::fs::read_dir(runs).unwrap().map(|one| one.unwrap().path()).collect();
+    sides.sort();
+    let again = format!("compare {} {} --markdown", sides[0].display(), sides[1].display());
+    let again = syncline(folder.path(), &again);
+    assert!(again.code != 2 && again.out.contains("| syncs per commit |"), "{again:?}");
+    let unknown = format!(
+        "compare {} {} --fail-if response_ns.p99>+2%",
+        sides[0].display(),
+        sides[1].display()
+    );
+    let unknown = syncline(folder.path(), &unknown);
+    assert!(unknown.code == 2 && unknown.out.contains("no such figure"), "{unknown:?}");
+}
+
+#[test]
+fn a_program_that_fails_ends_the_comparison_with_what_it_said() {
+    let folder = folder();
+    let program = env!("CARGO_BIN_EXE_syncline");
+    let line = format!("compare --a {program} --b {program} -- run insert --on nothing");
+    let failed = syncline(folder.path(), &line);
+    assert!(failed.code == 2 && failed.err.contains("nothing"), "{failed:?}");
+    let line = format!("compare --a {program} --b {program} -- survey");
+    let refused = syncline(folder.path(), &line);
+    assert!(refused.code == 2 && refused.err.contains("must be a run"), "{refused:?}");
+    let line = format!("compare --a /no/such --b {program} -- run insert --on null");
+    let missing = syncline(folder.path(), &line);
+    assert!(missing.code == 2 && missing.err.contains("/no/such"), "{missing:?}");
+}

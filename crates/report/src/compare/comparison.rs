@@ -1,8 +1,8 @@
 //! The result of a comparison, and the rules for records of both kinds.
 
 use super::probes::compare_probes;
-use super::runs::compare_runs;
-use super::verdict::{self, Basis, REPETITIONS_LEAST, Sample, WINDOWS_LEAST};
+use super::runs::{Side, compare_runs};
+use super::verdict::{self, Basis, CHANCE_MOST, REPETITIONS_LEAST, Sample, WINDOWS_LEAST};
 use crate::{Error, Result};
 use syncline_record::{Range, Record};
 
@@ -30,6 +30,8 @@ pub struct Comparison {
 pub struct Row {
     /// Its name.
     pub name: &'static str,
+    /// Its name in rules, as records have it.
+    pub key: &'static str,
     /// How it is shown.
     pub unit: Unit,
     /// The first record's.
@@ -40,7 +42,13 @@ pub struct Row {
     pub verdict: Verdict,
     /// Ratios this near to 1 count as no difference; `None` if the figure is not judged.
     pub least_effect: Option<f64>,
+    /// The interval of the ratio B/A at [`CONFIDENCE`]; `None` if it was not judged by repetitions.
+    pub interval: Option<Range>,
 }
+
+/// The confidence of [`Row::interval`]: the chance that the interval does not contain the ratio is at most
+/// twice that of calling equal runs slower.
+pub const CONFIDENCE: f64 = 1.0 - 2.0 * CHANCE_MOST;
 
 /// The unit of a figure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,6 +61,8 @@ pub enum Unit {
     CpuTime,
     /// A count per commit; less is better.
     Count,
+    /// Bytes per commit; less is better.
+    Bytes,
 }
 
 /// A median and its range.
@@ -82,7 +92,7 @@ pub enum Verdict {
 impl Row {
     /// The verdict in words; for a cost per commit "less" and "more".
     pub fn verdict_words(&self) -> &'static str {
-        let cost = matches!(self.unit, Unit::CpuTime | Unit::Count);
+        let cost = matches!(self.unit, Unit::CpuTime | Unit::Count | Unit::Bytes);
         match self.verdict {
             Verdict::Faster if cost => "less",
             Verdict::Slower if cost => "more",
@@ -94,18 +104,25 @@ impl Row {
         }
     }
 
-    /// B/A of the medians; its range is from the least B over the most A to the most B over the least A.
-    /// `None` if a side is unknown, or A is zero.
+    /// B/A of the medians; its range is the interval or, if there is none, from the least B over the most A
+    /// to the most B over the least A. `None` if a side is unknown, or A is zero.
     pub fn ratio(&self) -> Option<Spread> {
         let (first, second) = self.first.zip(self.second)?;
-        let ratio = Spread {
-            median: second.median / first.median,
-            range: Range {
-                least: second.range.least / first.range.most,
-                most: second.range.most / first.range.least,
-            },
-        };
-        (first.median > 0.0).then_some(ratio)
+        let median = second.median / first.median;
+        let range = self.interval.unwrap_or(Range {
+            least: second.range.least / first.range.most,
+            most: second.range.most / first.range.least,
+        });
+        let range = Range { least: range.least.min(median), most: range.most.max(median) };
+        (first.median > 0.0).then_some(Spread { median, range })
+    }
+
+    /// True if the two differ by more than chance, however little.
+    pub fn is_shown(&self) -> bool {
+        match self.interval {
+            Some(interval) => interval.least > 1.0 || interval.most < 1.0,
+            None => matches!(self.verdict, Verdict::Faster | Verdict::Slower),
+        }
     }
 }
 
@@ -136,17 +153,34 @@ impl Comparison {
     }
 }
 
-/// Compares two records of one kind; `unequal` compares them even if they are not alike.
-pub fn compare(first: &Record, second: &Record, unequal: bool) -> Result<Comparison> {
-    match (first, second) {
-        (Record::Run(first), Record::Run(second)) => compare_runs(first, second, unequal),
-        (Record::Probe(first), Record::Probe(second)) => compare_probes(first, second, unequal),
-        _ => Err(Error::NotComparable),
+/// Compares two records of one kind, or the records of many runs on each side, which then count as its
+/// repetitions.
+///
+/// # Errors
+///
+/// [`Error::NotComparable`], [`Error::NothingToCompare`]; [`Error::NotAlike`] for a difference that is not
+/// allowed.
+pub fn compare(first: &[Record], second: &[Record], allowed: Allowed) -> Result<Comparison> {
+    if let ([Record::Probe(first)], [Record::Probe(second)]) = (first, second) {
+        return compare_probes(first, second, allowed);
     }
+    let side = |records| Side::of(records).ok_or(Error::NotComparable);
+    compare_runs(&side(first)?, &side(second)?, allowed)
 }
 
-pub(super) fn refuse(differences: Vec<String>, unequal: bool) -> Result<Vec<String>> {
-    if differences.is_empty() || unequal {
+/// The differences between two sides, apart from speed, with which they are compared nevertheless.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Allowed {
+    /// None.
+    Nothing,
+    /// That of the program's version, which is what is compared.
+    Versions,
+    /// All; the comparison lists them.
+    Everything,
+}
+
+pub(super) fn refuse(differences: Vec<String>, allowed: Allowed) -> Result<Vec<String>> {
+    if differences.is_empty() || allowed == Allowed::Everything {
         Ok(differences)
     } else {
         Err(Error::NotAlike { differences: differences.join(", ") })
@@ -155,7 +189,7 @@ pub(super) fn refuse(differences: Vec<String>, unequal: bool) -> Result<Vec<Stri
 
 /// A row of a figure of both sides.
 pub(super) fn row(
-    name: &'static str,
+    (name, key): (&'static str, &'static str),
     unit: Unit,
     by: Basis,
     first: &Sample,
@@ -163,17 +197,19 @@ pub(super) fn row(
 ) -> Row {
     Row {
         name,
+        key,
         unit,
         first: first.spread(by),
         second: second.spread(by),
         verdict: verdict::verdict(unit, by, first, second),
-        least_effect: verdict::least_effect(by, first, second),
+        least_effect: verdict::least_effect(unit, by, first, second),
+        interval: verdict::ratio_interval(by, first, second),
     }
 }
 
 /// A row of a figure that has one value for a whole run; it is shown and not judged.
 pub(super) fn whole_row(
-    name: &'static str,
+    (name, key): (&'static str, &'static str),
     unit: Unit,
     first: Option<f64>,
     second: Option<f64>,
@@ -183,11 +219,13 @@ pub(super) fn whole_row(
     };
     Row {
         name,
+        key,
         unit,
         first: spread(first),
         second: spread(second),
         verdict: Verdict::NotJudged,
         least_effect: None,
+        interval: None,
     }
 }
 

@@ -21,6 +21,23 @@ pub(super) fn rank_test_p_value(lower: &[f64], higher: &[f64]) -> f64 {
     orders.iter().take(inversions + 1).sum::<f64>() / all
 }
 
+/// The most inverted pairs of n and m figures that have a probability of at most `chance` if the settings are
+/// equal; `None` if even none has a higher one.
+pub(super) fn inversions_most(n: usize, m: usize, chance: f64) -> Option<usize> {
+    let pairs = n * m;
+    if pairs > PAIRS_COUNTED {
+        return (0..pairs).take_while(|inversions| normal(*inversions, n, m) <= chance).last();
+    }
+    let orders = orders(n, m);
+    let all: f64 = orders.iter().sum();
+    let mut sum = 0.0;
+    let below = orders.iter().take_while(|count| {
+        sum += **count;
+        sum / all <= chance
+    });
+    below.count().checked_sub(1)
+}
+
 /// The number of orders of n and m figures for each number of inverted pairs: the coefficients of the
 /// Gaussian binomial.
 fn orders(n: usize, m: usize) -> Vec<f64> {
@@ -55,7 +72,7 @@ fn normal(inversions: usize, n: usize, m: usize) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use super::{normal, orders, rank_test_p_value};
+    use super::{inversions_most, normal, orders, rank_test_p_value};
 
     fn from(first: usize, count: usize) -> Vec<f64> {
         (first..first + count).map(|one| one as f64).collect()
@@ -78,6 +95,15 @@ mod tests {
         let equal = rank_test_p_value(&[1.0, 2.0, 3.0, 4.0, 10.0], &higher);
         assert!((equal - one).abs() < 1e-12, "equal figures count against");
         assert!(rank_test_p_value(&higher, &higher) > 0.5);
+    }
+
+    #[test]
+    fn the_most_inversions_are_those_that_the_test_still_calls_different() {
+        assert_eq!(inversions_most(3, 3, 0.02), None, "one order in 20");
+        assert_eq!(inversions_most(4, 4, 0.02), Some(0), "one order in 70");
+        assert_eq!(inversions_most(5, 5, 0.02), Some(2), "four orders in 252");
+        let many = inversions_most(60, 60, 0.02).unwrap();
+        assert!(normal(many, 60, 60) <= 0.02 && normal(many + 1, 60, 60) > 0.02);
     }
 
     #[test]

@@ -1,35 +1,87 @@
 //! Compares two runs.
 
-use super::comparison::{Comparison, Row, Unit, Verdict, refuse, row, too_short, whole_row};
-use super::verdict::{Basis, CHANCE_MOST, LEAST_EFFECT, LEAST_EFFECT_OF_ONE, Sample};
+use super::comparison::{
+    Allowed, CONFIDENCE, Comparison, Row, Unit, Verdict, refuse, row, too_short, whole_row,
+};
+use super::verdict::{
+    Basis, CHANCE_MOST, LEAST_EFFECT, LEAST_EFFECT_OF_COUNTS, LEAST_EFFECT_OF_ONE,
+    REPETITIONS_LEAST, Sample,
+};
 use crate::{Error, Result};
 use syncline_record::units;
 use syncline_record::{
     Counted, DISTURBING_CPUS, DISTURBING_STEAL, Interval, Latency, Machine, PerCommit, Plan,
-    Repetition, RunRecord, TransactionFigures,
+    Record, Repetition, RunRecord, TransactionFigures, stats,
 };
 
-pub(super) fn compare_runs(
-    first: &RunRecord,
-    second: &RunRecord,
-    unequal: bool,
-) -> Result<Comparison> {
-    for run in [first, second] {
-        if run.end.outcomes.committed == 0 {
-            let why = "it has no committed transactions".to_owned();
-            return Err(Error::NothingToCompare { id: run.identity.id.clone(), why });
+/// The runs of one side: of one setting, so that all their repetitions are repetitions of it.
+pub(super) struct Side<'r>(Vec<&'r RunRecord>);
+
+impl<'r> Side<'r> {
+    /// The runs of these records; `None` if there are none, or if some are of another kind.
+    pub(super) fn of(records: &'r [Record]) -> Option<Side<'r>> {
+        let runs = records.iter().map(Record::as_run).collect::<Option<Vec<_>>>()?;
+        (!runs.is_empty()).then_some(Side(runs))
+    }
+
+    /// The first run; its setting is that of all.
+    fn one(&self) -> &'r RunRecord {
+        self.0[0]
+    }
+
+    fn title(&self) -> String {
+        let one = self.one();
+        match self.0.len() {
+            1 => format!("{} ({})", one.title(), one.identity.id),
+            count => format!("{}, {count} runs", one.title()),
         }
     }
-    let differences = refuse(run_differences(first, second), unequal)?;
-    let repetitions = [first, second].map(|run| run.end.repetitions.len());
+
+    fn repetitions(&self) -> impl Iterator<Item = &'r Repetition> {
+        self.0.iter().flat_map(|run| &run.end.repetitions)
+    }
+
+    fn disturbance(&self) -> f64 {
+        let each = self.0.iter().map(|run| disturbance(&run.head.machine));
+        each.fold(0.0, f64::max)
+    }
+
+    /// The windows of all runs, one after another; `None` if a run has none.
+    fn windows(&self, of: OfInterval) -> Option<Vec<f64>> {
+        let each = self.0.iter().map(|run| windows(&run.intervals, of));
+        Some(each.collect::<Option<Vec<_>>>()?.concat())
+    }
+}
+
+pub(super) fn compare_runs(
+    first: &Side<'_>,
+    second: &Side<'_>,
+    allowed: Allowed,
+) -> Result<Comparison> {
+    for (side, name) in [(first, 'A'), (second, 'B')] {
+        for run in &side.0 {
+            if run.end.outcomes.committed == 0 {
+                let why = "it has no committed transactions".to_owned();
+                return Err(Error::NothingToCompare { id: run.identity.id.clone(), why });
+            }
+            let apart = run_differences(side.one(), run, Allowed::Nothing);
+            if !apart.is_empty() && allowed != Allowed::Everything {
+                let differences = format!("the runs of {name} differ: {}", apart.join(", "));
+                return Err(Error::NotAlike { differences });
+            }
+        }
+    }
+    let differences = run_differences(first.one(), second.one(), allowed);
+    let differences = refuse(differences, allowed)?;
+    let repetitions = [first, second].map(|side| side.repetitions().count());
     let by = Basis::of(repetitions);
-    let open = [first, second].map(|run| run.head.plan.arrival != "closed");
+    let open = [first, second].map(|side| side.one().head.plan.arrival != "closed");
     let rows = run_rows(first, second, by, open.contains(&true));
     let counts = if open == [true, true] { "response time p99" } else { "throughput" };
     let deciding = rows.iter().find(|row| row.name == counts);
     let deciding = deciding.map_or(Verdict::NotJudged, |row| row.verdict);
     Ok(Comparison {
-        titles: [first, second].map(|run| format!("{} ({})", run.title(), run.identity.id)),
+        titles: [first, second].map(Side::title),
         differences,
         rows,
         basis: basis(repetitions, by, [first, second]),
@@ -46,7 +98,7 @@ pub(super) fn compare_runs(
     })
 }
 
-fn run_differences(first: &RunRecord, second: &RunRecord) -> Vec<String> {
+fn run_differences(first: &RunRecord, second: &RunRecord, allowed: Allowed) -> Vec<String> {
     let word = |text: &Option<String>| text.clone().unwrap_or_else(|| "unknown".to_owned());
     let (a, b) = (&first.head, &second.head);
     let mut differences = Vec::new();
@@ -81,11 +133,11 @@ fn run_differences(first: &RunRecord, second: &RunRecord) -> Vec<String> {
         differ("workers", one, format!("{other}{fix}"));
     }
     differ("length", length(&a.plan), length(&b.plan));
-    differ(
-        "version of syncline",
-        first.identity.syncline.clone(),
-        second.identity.syncline.clone(),
-    );
+    if allowed != Allowed::Versions {
+        let versions = [first, second].map(|run| run.identity.syncline.clone());
+        let [one, other] = versions;
+        differ("version of syncline", one, other);
+    }
     differ("arrival", a.plan.arrival.clone(), b.plan.arrival.clone());
     if a.plan.rate_per_s != b.plan.rate_per_s {
         differences.push("different arrival rates".to_owned());
@@ -98,10 +150,11 @@ fn run_differences(first: &RunRecord, second: &RunRecord) -> Vec<String> {
 }
 
 /// Why single runs of an open loop have no verdict if one of them is an older record.
-fn lacks_windows(counts: &str, runs: [&RunRecord; 2]) -> String {
+fn lacks_windows(counts: &str, sides: [&Side<'_>; 2]) -> String {
     let response: OfInterval = |one| one.response_p99_ns.map(|ns| ns as f64);
     let lacks = |run: &&RunRecord| windows(&run.intervals, response).is_none();
-    let old: Vec<&str> = runs.into_iter().filter(lacks).map(|run| &*run.identity.id).collect();
+    let runs = sides.into_iter().flat_map(|side| side.0.iter().copied());
+    let old: Vec<&str> = runs.filter(lacks).map(|run| &*run.identity.id).collect();
     format!(
         "no verdict on {counts}: {} has no such figure per second, like all records of older versions; \
          run it again",
@@ -121,69 +174,110 @@ fn length(plan: &Plan) -> String {
 type OfRepetition = fn(&Repetition) -> Option<f64>;
 type OfInterval = fn(&Interval) -> Option<f64>;
 
-/// Each figure of a run: how to read it from a repetition, and from an interval if intervals have it.
-const FIGURES: [(&str, Unit, OfRepetition, Option<OfInterval>); 6] = [
+/// A figure of a run: its name, its name in rules, its unit, how to read it from a repetition, and from an
+/// interval if intervals have it.
+type Figure = (&'static str, &'static str, Unit, OfRepetition, Option<OfInterval>);
+
+const FIGURES: [Figure; 5] = [
     (
         "throughput",
+        "throughput_per_s",
         Unit::PerSecond,
         |one| Some(one.throughput_per_s),
         Some(|one| Some(one.throughput_per_s())),
     ),
     (
         "service time p50",
+        "service_ns.p50",
         Unit::Nanoseconds,
         |one| main_service(&one.transactions, |times| times.p50),
         Some(|one| one.service_p50_ns.map(|ns| ns as f64)),
     ),
     (
         "service time p99",
+        "service_ns.p99",
         Unit::Nanoseconds,
         |one| main_service(&one.transactions, |times| times.p99),
         Some(|one| one.service_p99_ns.map(|ns| ns as f64)),
     ),
     (
         "response time p50",
+        "response_ns.p50",
         Unit::Nanoseconds,
         |one| main_response(&one.transactions, |times| times.p50),
         Some(|one| one.response_p50_ns.map(|ns| ns as f64)),
     ),
     (
         "response time p99",
+        "response_ns.p99",
         Unit::Nanoseconds,
         |one| main_response(&one.transactions, |times| times.p99),
         Some(|one| one.response_p99_ns.map(|ns| ns as f64)),
     ),
-    ("syncs per commit", Unit::Count, |one| one.commits_per_sync.map(f64::recip), None),
 ];
 
-fn run_rows(first: &RunRecord, second: &RunRecord, by: Basis, open: bool) -> Vec<Row> {
+fn run_rows(first: &Side<'_>, second: &Side<'_>, by: Basis, open: bool) -> Vec<Row> {
+    let sample = |side: &Side<'_>, repetitions: Vec<f64>, windows| Sample {
+        repetitions,
+        windows,
+        disturbance: side.disturbance(),
+    };
+    let syncs = |side: &Side<'_>| {
+        let syncs = side.repetitions().filter_map(|one| one.commits_per_sync.map(f64::recip));
+        sample(side, syncs.collect(), None)
+    };
+    let syncs = row(SYNCS, Unit::Count, by, &syncs(first), &syncs(second));
+    // A run has these once, so they are judged only if each side has several runs.
+    let costs = COSTS.into_iter().map(|(name, key, unit, of)| {
+        let values = |side: &Side<'_>| -> Vec<f64> {
+            side.0.iter().filter_map(|run| of(&run.end.per_commit).value).collect()
+        };
+        let sides = [first, second].map(|side| (side, values(side)));
+        if sides.iter().all(|(_, values)| values.len() >= REPETITIONS_LEAST) {
+            let [one, other] = sides.map(|(side, values)| sample(side, values, None));
+            return row((name, key), unit, Basis::Repetitions, &one, &other);
+        }
+        let [one, other] = sides.map(|(_, values)| stats::median(&values));
+        whole_row((name, key), unit, one, other)
+    });
     let figures = FIGURES.into_iter();
     // In a closed loop a transaction is due when it starts, so its response times would repeat the service
     // times.
     let judged = figures.filter(|(name, ..)| open || !name.starts_with("response")).map(
-        |(name, unit, of_repetition, of_interval)| {
-            let sample = |run: &RunRecord| Sample {
-                repetitions: run.end.repetitions.iter().filter_map(of_repetition).collect(),
-                windows: of_interval.and_then(|of| windows(&run.intervals, of)),
-                disturbance: disturbance(&run.head.machine),
+        |(name, key, unit, of_repetition, of_interval)| {
+            let sample = |side: &Side<'_>| {
+                let repetitions = side.repetitions().filter_map(of_repetition).collect();
+                sample(side, repetitions, of_interval.and_then(|of| side.windows(of)))
             };
-            row(name, unit, by, &sample(first), &sample(second))
+            row((name, key), unit, by, &sample(first), &sample(second))
         },
     );
-    let costs = COSTS.into_iter().map(|(name, of)| {
-        let value = |run: &RunRecord| of(&run.end.per_commit).value;
-        whole_row(name, Unit::CpuTime, value(first), value(second))
-    });
-    judged.chain(costs).collect()
+    [syncs].into_iter().chain(costs).chain(judged).collect()
 }
 
 type OfCommit = fn(&PerCommit) -> &Counted;
 
-/// Costs of a commit that a run has only once, not per repetition.
-const COSTS: [(&str, OfCommit); 2] = [
-    ("client CPU per commit", |per| &per.client_cpu_ns),
-    ("store CPU per commit", |per| &per.target_cpu_ns),
+/// Syncs of a commit, of which a record holds one figure per repetition.
+const SYNCS: (&str, &str) = ("syncs per commit", "per_commit.syncs");
+
+/// The other costs of a commit, of which a record holds one figure: name, name in rules, unit, and where it
+/// is.
+const COSTS: [(&str, &str, Unit, OfCommit); 7] = [
+    ("device bytes per commit", "per_commit.device_bytes", Unit::Bytes, |per| &per.device_bytes),
+    ("device writes per commit", "per_commit.device_writes", Unit::Count, |per| &per.device_writes),
+    ("device flushes per commit", "per_commit.flushes", Unit::Count, |per| &per.flushes),
+    ("system calls per commit", "per_commit.system_calls", Unit::Count, |per| &per.system_calls),
+    ("page faults per commit", "per_commit.page_faults", Unit::Count, |per| &per.page_faults),
+    ("client CPU per commit", "per_commit.client_cpu_ns", Unit::CpuTime, |per| &per.client_cpu_ns),
+    ("store CPU per commit", "per_commit.target_cpu_ns", Unit::CpuTime, |per| &per.target_cpu_ns),
 ];
+
+/// The names of all figures in rules.
+pub(super) fn keys() -> impl Iterator<Item = &'static str> {
+    let costs = COSTS.iter().map(|(_, key, ..)| *key);
+    let figures = FIGURES.iter().map(|(_, key, ..)| *key);
+    [SYNCS.1].into_iter().chain(costs).chain(figures)
+}
 
 /// The part of the processors that others used; zero below the load at which a run warns of it.
 fn disturbance(machine: &Machine) -> f64 {
@@ -223,10 +317,10 @@ fn windows(intervals: &[Interval], of: OfInterval) -> Option<Vec<f64>> {
     Some(windows)
 }
 
-fn basis(repetitions: [usize; 2], by: Basis, runs: [&RunRecord; 2]) -> String {
+fn basis(repetitions: [usize; 2], by: Basis, sides: [&Side<'_>; 2]) -> String {
     let percent = |part: f64| format!("{:.0} %", part * 100.0);
     if by == Basis::Windows {
-        let others = runs.map(|run| disturbance(&run.head.machine));
+        let others = sides.map(Side::disturbance);
         let others = others[0].max(others[1]);
         let effect = percent(LEAST_EFFECT_OF_ONE + others);
         let busy = if others > 0.0 {
@@ -241,9 +335,11 @@ fn basis(repetitions: [usize; 2], by: Basis, runs: [&RunRecord; 2]) -> String {
     }
     let [first, second] = repetitions;
     let (effect, chance) = (percent(LEAST_EFFECT), percent(CHANCE_MOST));
+    let (of_counts, confidence) = (percent(LEAST_EFFECT_OF_COUNTS), percent(CONFIDENCE));
     format!(
         "judged by the ranks of {first} and {second} repetitions: the chance of \"slower\" if A and B are \
-         identical is at most {chance}; differences below {effect} are not judged"
+         identical is at most {chance}; differences below {effect}, and of counts below {of_counts}, are not \
+         judged; intervals contain the ratio with a probability of {confidence}"
     )
 }
 

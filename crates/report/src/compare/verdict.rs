@@ -20,7 +20,7 @@
 //! Pure functions over figures.
 
 use super::comparison::{Spread, Unit, Verdict};
-use super::rank_test::rank_test_p_value;
+use super::rank_test::{inversions_most, rank_test_p_value};
 use syncline_record::{Range, stats};
 
 /// With this many repetitions a side, repetitions are judged instead of windows.
@@ -29,6 +29,8 @@ pub(super) const REPETITIONS_LEAST: usize = 4;
 pub(super) const WINDOWS_LEAST: usize = 5;
 /// The least difference of medians that counts, between repetitions.
 pub(super) const LEAST_EFFECT: f64 = 0.03;
+/// The same of what is counted per commit, which other load on the machine hardly changes.
+pub(super) const LEAST_EFFECT_OF_COUNTS: f64 = 0.01;
 /// The same between single runs.
 pub(super) const LEAST_EFFECT_OF_ONE: f64 = 0.05;
 /// The same between probes of fewer than five windows.
@@ -92,7 +94,7 @@ impl Basis {
 
 /// The verdict on the second compared with the first.
 pub(super) fn verdict(unit: Unit, by: Basis, first: &Sample, second: &Sample) -> Verdict {
-    let Some(least) = least_effect(by, first, second) else {
+    let Some(least) = least_effect(unit, by, first, second) else {
         return Verdict::NotJudged;
     };
     let windows = |side: &Sample| side.windows.clone().unwrap_or_default();
@@ -105,12 +107,15 @@ pub(super) fn verdict(unit: Unit, by: Basis, first: &Sample, second: &Sample) ->
 }
 
 /// The relative difference below which the two are not called different; `None` if they are not judged.
-pub(super) fn least_effect(by: Basis, first: &Sample, second: &Sample) -> Option<f64> {
+pub(super) fn least_effect(unit: Unit, by: Basis, first: &Sample, second: &Sample) -> Option<f64> {
     if first.repetitions.is_empty() || second.repetitions.is_empty() {
         return None;
     }
     let windows = first.windows.as_ref().zip(second.windows.as_ref());
     match by {
+        Basis::Repetitions if matches!(unit, Unit::Count | Unit::Bytes) => {
+            Some(LEAST_EFFECT_OF_COUNTS)
+        }
         Basis::Repetitions => Some(LEAST_EFFECT),
         Basis::Windows => {
             windows.map(|_| LEAST_EFFECT_OF_ONE + first.disturbance.max(second.disturbance))
@@ -123,6 +128,22 @@ pub(super) fn least_effect(by: Basis, first: &Sample, second: &Sample) -> Option
             }
         }),
     }
+}
+
+/// The ratios B/A that the repetitions do not exclude: those by which B may be divided without the ranks
+/// showing a difference, in either direction. `None` with too few repetitions, or if A is zero.
+pub(super) fn ratio_interval(by: Basis, first: &Sample, second: &Sample) -> Option<Range> {
+    let (first, second) = (&first.repetitions, &second.repetitions);
+    let is_judged = by == Basis::Repetitions && first.len().min(second.len()) >= REPETITIONS_LEAST;
+    if !is_judged || first.iter().any(|value| *value <= 0.0) {
+        return None;
+    }
+    let cut = inversions_most(first.len(), second.len(), CHANCE_MOST)?;
+    let pairs = second.iter().flat_map(|b| first.iter().map(move |a| b / a));
+    let mut ratios: Vec<f64> = pairs.collect();
+    ratios.sort_by(f64::total_cmp);
+    let (least, most) = (ratios.get(cut)?, ratios.get(ratios.len() - 1 - cut)?);
+    (least <= most).then_some(Range { least: *least, most: *most })
 }
 
 fn of_repetitions(unit: Unit, first: &[f64], second: &[f64], least: f64) -> Verdict {

@@ -157,9 +157,10 @@ fn forest(compared: &Comparison) -> Markup {
                     }
                 } }
             }
-            figcaption { "Ratio B/A on a logarithmic axis. A line reaches from the least B over the most A to the "
-                "most B over the least A; a mark without a line has one value on each side. Rates are better to "
-                "the right of 1, times and costs to the left." }
+            figcaption { "Ratio B/A on a logarithmic axis. A line is the interval of the ratio or, where it was not "
+                "judged by repetitions, reaches from the least B over the most A to the most B over the least A; a "
+                "mark without a line has one value on each side. Rates are better to the right of 1, times and "
+                "costs to the left." }
         }
     }
 }
@@ -183,7 +184,7 @@ fn legend(rows: &[&Row]) -> Vec<(Verdict, String)> {
 }
 
 fn strip(row: &Row, scale: &Scale) -> Markup {
-    let [name, a, a_range, b, b_range, ratio, verdict] = compared_cells(row);
+    let [name, a, a_range, b, b_range, ratio, _, verdict] = compared_cells(row);
     let Some(spread) = row.ratio() else {
         return html! {};
     };

@@ -9,14 +9,22 @@ use syncline_record::units;
 pub fn compare(comparison: &Comparison) -> String {
     let [first, second] = &comparison.titles;
     let mut text = prose::wrap("A  ", first) + &prose::wrap("B  ", second) + "\n";
-    let side = |column: &&str| matches!(*column, "" | "verdict");
-    let columns = COLUMNS.map(|column| {
-        let side = if side(&column) { Side::Left } else { Side::Right };
-        (column, side)
-    });
-    let mut grid = Grid::new(&columns).optional_columns(&["A range", "B range"]);
+    // Intervals say more than ranges; both would be too wide for a terminal.
+    let has_intervals = known_rows(comparison).any(|row| row.interval.is_some());
+    let left_out = if has_intervals { &["A range", "B range"][..] } else { &["interval"] };
+    let shown: Vec<usize> =
+        (0..COLUMNS.len()).filter(|column| !left_out.contains(&COLUMNS[*column])).collect();
+    let columns: Vec<(&str, Side)> = shown
+        .iter()
+        .map(|column| match COLUMNS[*column] {
+            words @ ("" | "verdict") => (words, Side::Left),
+            figures => (figures, Side::Right),
+        })
+        .collect();
+    let mut grid = Grid::new(&columns).optional_columns(&["A range", "B range", "interval"]);
     for row in known_rows(comparison) {
-        grid.row(cells(row).into());
+        let cells = cells(row);
+        grid.row(shown.iter().map(|column| cells[*column].clone()).collect());
     }
     text += &grid.render();
     text += "\n";
@@ -27,7 +35,8 @@ pub fn compare(comparison: &Comparison) -> String {
 }
 
 /// The headings of the columns, in the order of [`cells`].
-pub(crate) const COLUMNS: [&str; 7] = ["", "A", "A range", "B", "B range", "ratio B/A", "verdict"];
+pub(crate) const COLUMNS: [&str; 8] =
+    ["", "A", "A range", "B", "B range", "ratio B/A", "interval", "verdict"];
 
 /// The figures that at least one of the two records has.
 pub(crate) fn known_rows(comparison: &Comparison) -> impl Iterator<Item = &Row> {
@@ -35,7 +44,7 @@ pub(crate) fn known_rows(comparison: &Comparison) -> impl Iterator<Item = &Row> 
 }
 
 /// The cells of a figure of both records.
-pub(crate) fn cells(row: &Row) -> [String; 7] {
+pub(crate) fn cells(row: &Row) -> [String; 8] {
     let median = |spread: Option<Spread>| {
         units::or_unknown(spread, |spread| figure(row.unit, spread.median))
     };
@@ -53,6 +62,9 @@ pub(crate) fn cells(row: &Row) -> [String; 7] {
         median(row.second),
         range(row.second),
         units::or_unknown(row.ratio(), |ratio| units::times(ratio.median)),
+        row.interval.map_or_else(String::new, |interval| {
+            format!("{:.3} to {:.3}", interval.least, interval.most)
+        }),
         row.verdict_words().to_owned(),
     ]
 }
@@ -61,7 +73,7 @@ pub(crate) fn cells(row: &Row) -> [String; 7] {
 fn range_of(unit: Unit, least: f64, most: f64) -> String {
     match unit {
         Unit::PerSecond => units::rate_range(least, most),
-        Unit::Nanoseconds | Unit::CpuTime | Unit::Count => {
+        Unit::Nanoseconds | Unit::CpuTime | Unit::Count | Unit::Bytes => {
             format!("{} to {}", figure(unit, least), figure(unit, most))
         }
     }
@@ -72,5 +84,6 @@ fn figure(unit: Unit, value: f64) -> String {
         Unit::PerSecond => units::rate(value),
         Unit::Nanoseconds | Unit::CpuTime => units::span(value),
         Unit::Count => units::figure(value),
+        Unit::Bytes => units::size(value),
     }
 }

@@ -2,7 +2,19 @@
 
 use crate::fixture::{self, ENGINE, SQLITE, SQLITE_QUEUE, Store};
 use syncline_record::{Record, RunRecord};
-use syncline_report::compare::{Verdict, compare};
+use syncline_report::compare::{Allowed, Comparison, Rule, RuleOutcome, Verdict, json, markdown};
+use syncline_report::{Error, compare};
+
+pub(crate) fn compare(first: &Record, second: &Record, unequal: bool) -> Result<Comparison, Error> {
+    let allowed = if unequal { Allowed::Everything } else { Allowed::Nothing };
+    compare::compare(std::slice::from_ref(first), std::slice::from_ref(second), allowed)
+}
+
+/// The verdict on throughput.
+fn throughput(comparison: &Comparison) -> Verdict {
+    let row = comparison.rows.iter().find(|row| row.name == "throughput");
+    row.expect("every run has it").verdict
+}
 
 fn record(run: RunRecord) -> Record {
     Record::from(run)
@@ -64,7 +76,7 @@ fn the_verdict_is_faster_only_if_ranges_do_not_overlap() {
     let at = |rate| record(fixture::run(SQLITE, 8, rate, 1.0));
     let verdict = |second| {
         let comparison = compare(&at(10_000.0), &at(second), false).unwrap();
-        (comparison.rows[0].verdict, comparison.regression)
+        (throughput(&comparison), comparison.regression)
     };
     assert_eq!(verdict(10_400.0), (Verdict::NoDifferenceShown, false));
     assert_eq!(verdict(10_600.0), (Verdict::Faster, false));
@@ -123,7 +135,7 @@ fn runs_of_a_second_are_too_short_to_judge() {
         record(run)
     };
     let compared = compare(&short(4.82e6), &short(4.74e6), false).unwrap();
-    assert_eq!(compared.rows[0].verdict, Verdict::TooShort);
+    assert_eq!(throughput(&compared), Verdict::TooShort);
     assert!(!compared.regression);
     let why = compared.too_short.unwrap();
     assert!(why.contains("too short to judge") && why.contains("--repeat 5"), "{why}");
@@ -262,4 +274,104 @@ fn probes_are_compared_by_their_lines() {
     };
     assert!(compare(&probe(1.0), &probe(0.5), false).unwrap().regression);
     assert!(!compare(&probe(1.0), &probe(1.005), false).unwrap().regression);
+}
+
+/// Runs whose costs per commit are those of the fixture times a factor, each a little different.
+fn runs_costing(factor: f64, count: usize) -> Vec<Record> {
+    let runs = (0..count).map(|number| {
+        let noise = 1.0 + 0.001 * (number as f64 - 2.0);
+        let mut run = fixture::run(SQLITE, 8, 9_000.0, 1.0);
+        run.identity.id = format!("run{number}");
+        run.end.repetitions.truncate(1);
+        run.end.per_commit.device_bytes.value = Some(4_096.0 * factor * noise);
+        run.end.per_commit.client_cpu_ns.value = Some(20_000.0 * noise);
+        record(run)
+    });
+    runs.collect()
+}
+
+fn compared(factor: f64, count: usize) -> Comparison {
+    let (first, second) = (runs_costing(1.0, count), runs_costing(factor, count));
+    compare::compare(&first, &second, Allowed::Nothing).unwrap()
+}
+
+fn of_bytes(comparison: &Comparison) -> &compare::Row {
+    comparison.rows.iter().find(|row| row.key == "per_commit.device_bytes").unwrap()
+}
+
+#[test]
+fn the_runs_of_a_side_are_repetitions_by_which_costs_per_commit_are_judged() {
+    let more = compared(1.02, 5);
+    let row = of_bytes(&more);
+    assert_eq!((row.verdict, row.verdict_words()), (Verdict::Slower, "more"));
+    let interval = row.interval.unwrap();
+    assert!(interval.least > 1.01 && interval.most < 1.03, "{interval:?}");
+    assert!(more.titles[1].ends_with("5 runs"), "{:?}", more.titles);
+    assert!(!more.regression, "no cost makes a regression unasked");
+    let equal = compared(1.0, 5);
+    let interval = of_bytes(&equal).interval.unwrap();
+    assert_eq!(of_bytes(&equal).verdict, Verdict::NoDifferenceShown);
+    assert!(interval.least <= 1.0 && interval.most >= 1.0, "{interval:?}");
+    // Three runs a side are too few; one a side has no interval.
+    assert_eq!(of_bytes(&compared(1.5, 3)).verdict, Verdict::NotJudged);
+    assert_eq!(of_bytes(&compared(1.5, 1)).interval, None);
+}
+
+#[test]
+fn runs_of_a_side_that_differ_are_refused() {
+    let mut mixed = runs_costing(1.0, 4);
+    mixed.push(record(fixture::run(SQLITE, 1, 9_000.0, 1.0)));
+    let refused = compare::compare(&runs_costing(1.0, 5), &mixed, Allowed::Nothing).unwrap_err();
+    let text = refused.to_string();
+    assert!(text.contains("the runs of B differ: clients 8 and 1"), "{text}");
+}
+
+#[test]
+fn programs_of_two_versions_are_compared_if_that_is_the_question() {
+    let first = runs_costing(1.0, 1);
+    let mut other = fixture::run(SQLITE, 8, 9_000.0, 1.0);
+    other.identity.syncline = "9.9.9".to_owned();
+    let second = [record(other)];
+    assert!(compare::compare(&first, &second, Allowed::Nothing).is_err());
+    assert!(compare::compare(&first, &second, Allowed::Versions).is_ok());
+}
+
+#[test]
+fn a_rule_fails_only_beyond_its_limit_and_by_more_than_chance() {
+    let outcome =
+        |rule: &str, comparison: &Comparison| rule.parse::<Rule>().unwrap().apply(comparison);
+    let more = compared(1.02, 5);
+    let fails = outcome("per_commit.device_bytes > +1%", &more);
+    assert!(
+        matches!(&fails, RuleOutcome::Fails(change) if change.starts_with("+2.0 %")),
+        "{fails:?}"
+    );
+    assert_eq!(outcome("per_commit.device_bytes > +3%", &more), RuleOutcome::Holds);
+    assert_eq!(outcome("per_commit.device_bytes < -1%", &more), RuleOutcome::Holds);
+    assert_eq!(outcome("per_commit.device_bytes > +1%", &compared(1.0, 5)), RuleOutcome::Holds);
+    for unknown in ["per_commit.device_bytes > +1%", "response_ns.p99 > +1%"] {
+        let outcome = outcome(unknown, &compared(1.5, 3));
+        assert!(matches!(outcome, RuleOutcome::Unknown(_)), "{unknown}: {outcome:?}");
+    }
+}
+
+#[test]
+fn markdown_and_json_hold_what_the_table_holds() {
+    let more = compared(1.02, 5);
+    let rule: Rule = "per_commit.device_bytes > +1%".parse().unwrap();
+    let rules = [(rule.clone(), rule.apply(&more))];
+    let text = markdown(&more, &rules);
+    assert!(text.contains("| device bytes per commit |") && text.contains("| more |"), "{text}");
+    assert!(text.contains("`per_commit.device_bytes > +1%: fails: +2.0 %"), "{text}");
+    let value = json(&more, &rules);
+    let figures = value["figures"].as_array().unwrap();
+    let bytes = figures.iter().find(|one| one["key"] == "per_commit.device_bytes").unwrap();
+    assert_eq!(bytes["verdict"], "more");
+    assert!((bytes["ratio"].as_f64().unwrap() - 1.02).abs() < 1e-9);
+    assert_eq!(value["rules"][0]["outcome"], "fails");
+    assert_eq!(value["regression"], false);
+    // A name from a record is no markup.
+    let mut odd = more.clone();
+    odd.titles[0] = "a | b\n# <b>".to_owned();
+    assert!(markdown(&odd, &[]).contains("A: a \\| b \\# &lt;b>"), "{}", markdown(&odd, &[]));
 }

@@ -1,11 +1,12 @@
 //! The page of a comparison: the texts of the terminal, a strip for each ratio, refusals with their reason.
 
+use crate::comparison::compare;
 use crate::fixture::{self, ENGINE, SQLITE};
 use crate::golden;
 use crate::html_tree::parse;
 use crate::page_outline::outline;
 use syncline_record::{Record, RunRecord};
-use syncline_report::compare::{Row, compare};
+use syncline_report::compare::Row;
 use syncline_report::{html, table};
 
 fn record(run: RunRecord) -> Record {

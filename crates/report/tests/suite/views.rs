@@ -1,11 +1,11 @@
 //! Every terminal view compared with its golden file, and rules that hold for all views.
 
+use crate::comparison::compare;
 use crate::fitness_fixture::{fitness_probe, probe_over_time};
 use crate::fixture::{self, ENGINE, SQLITE};
 use crate::golden;
 use syncline_record::{CommitPathFigures, PathFigures, ProbeRecord, Record, RecordFile, RunRecord};
 use syncline_report::DiskModel;
-use syncline_report::compare::compare;
 use syncline_report::html;
 use syncline_report::survey::Survey;
 use syncline_report::table::{self, Detail};
