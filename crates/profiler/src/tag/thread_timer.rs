@@ -66,7 +66,7 @@ impl Timer {
         succeeded(answer)?;
         let timer = Timer(timer);
         let period = libc::timespec {
-            tv_sec: (period / clock::SECOND) as libc::time_t,
+            tv_sec: (period / clock::SECOND).cast_signed(),
             tv_nsec: (period % clock::SECOND) as libc::c_long,
         };
         let times = libc::itimerspec { it_interval: period, it_value: period };
