@@ -198,7 +198,8 @@ mod tests {
             let is_near = matches!(found, RateFound::Rate { per_s, .. } if (25_000.0..=32_000.0).contains(&per_s));
             wrong += usize::from(!is_near);
         }
-        // Only two disturbed trials of one rate mislead it.
-        assert!(wrong <= 25, "{wrong} of 500");
+        // Two disturbed trials of one rate mislead it: one in a hundred, for each of some five rates below
+        // the limit.
+        assert!(wrong <= 40, "{wrong} of 500");
     }
 }
