@@ -120,7 +120,7 @@ pub(crate) struct RunArgs {
 
     /// Search for the highest rate of arrivals at which a percentile of response times (p50, p90, p99, p99.9,
     /// max) stays below a time, such as "p99 < 10ms"; each trial takes --warm-up and --duration
-    #[arg(long, value_name = "BOUND", value_parser = response_bound, conflicts_with_all = ["rate", "sweep", "transactions", "repeat", "dry_run", "meter_overhead"], help_heading = "Repetition")]
+    #[arg(long, value_name = "BOUND", value_parser = response_bound, conflicts_with_all = ["rate", "sweep", "transactions", "repeat", "interleave", "dry_run", "meter_overhead"], help_heading = "Repetition")]
     pub(crate) find_max: Option<ResponseBound>,
 
     /// Repetitions; the median and the range are reported

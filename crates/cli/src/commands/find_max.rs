@@ -17,6 +17,7 @@ use crate::registry::TargetRegistry;
 use serde_json::{Value, json};
 use syncline_console::{CannotRun, Outcome, Verdict, terminal};
 use syncline_contract::LogLocation;
+use syncline_profile::Map;
 use syncline_record::{Latency, RunRecord, units};
 use syncline_report::table::{self, RateTrial};
 use syncline_runner::{Arrival, RateFound, RateSearch, Turns};
@@ -42,6 +43,7 @@ pub(super) fn find_max<S: TargetRegistry>(
     let urls = urls(args, registry)?;
     let locations = log_places(registry, &urls)?;
     syncline_record::prepare_folder(&args.runs)?;
+    let map = args.meter.read_map()?;
     let (duration, warm_up) = choice.spans();
     let trial = duration.unwrap_or_default() + warm_up;
     let tenths = u64::try_from(trial.as_millis() / 100).unwrap_or(u64::MAX);
@@ -58,6 +60,7 @@ pub(super) fn find_max<S: TargetRegistry>(
             choice: &choice,
             target: (url, location),
             lines: &lines,
+            map: map.as_ref(),
             number: first_number,
             records: Vec::new(),
         };
@@ -104,6 +107,7 @@ struct Trials<'s> {
     choice: &'s Choice,
     target: (&'s str, &'s LogLocation),
     lines: &'s SyncLines,
+    map: Option<&'s Map>,
     /// The number of the next record.
     number: u64,
     records: Vec<RunRecord>,
@@ -131,7 +135,7 @@ impl Trials<'_> {
         let (mut found, mut why) = (None, None);
         let saturated = self.run(registry, Arrival::Closed, bar)?;
         let saturated_per_s = saturated.end.throughput_per_s;
-        trials.push(RateTrial { rate_per_s: None, ..self.trial(&saturated, true) });
+        trials.push(self.trial(&saturated, (None, None)));
         match RateSearch::new(saturated_per_s) {
             None => why = Some("nothing committed in the closed loop".to_owned()),
             Some(mut search) => {
@@ -143,10 +147,21 @@ impl Trials<'_> {
                             break;
                         }
                     };
-                    let record = self.run(registry, Arrival::Poisson { rate_per_s }, bar)?;
+                    // What earlier trials found is shown nevertheless.
+                    let record = match self.run(registry, Arrival::Poisson { rate_per_s }, bar) {
+                        Ok(record) => record,
+                        Err(error) => {
+                            why = Some(error.0);
+                            break;
+                        }
+                    };
+                    let holds = self.holds(&record);
+                    trials.push(self.trial(&record, (Some(rate_per_s), holds)));
                     if interrupt::stopped() || record.end.cut_short.is_some() {
                         why = Some("the search was cut short".to_owned());
-                    } else if self.judged(&record).next().is_none() {
+                    } else if let Some(holds) = holds {
+                        search.record(rate_per_s, holds);
+                    } else {
                         let least = self.bound.count_min();
                         why = Some(format!(
                             "at {} no kind of transaction committed {least} times, which {} needs; give a \
@@ -155,10 +170,6 @@ impl Trials<'_> {
                             self.bound.percentile()
                         ));
                     }
-                    let holds = self.holds(&record);
-                    search.record(rate_per_s, holds);
-                    let trial = self.trial(&record, holds);
-                    trials.push(RateTrial { rate_per_s: Some(rate_per_s), ..trial });
                 }
             }
         }
@@ -186,7 +197,7 @@ impl Trials<'_> {
             turns: Turns::InBlocks,
             runs: &self.args.runs,
             survey: None,
-            map: None,
+            map: self.map.cloned(),
             first_number: self.number,
         };
         self.number += 1;
@@ -199,7 +210,7 @@ impl Trials<'_> {
             return Err(CannotRun(format!("{}: {why}", cases[0].name)));
         }
         let ran = result.ran.into_iter().next();
-        let ran = ran.ok_or_else(|| CannotRun::because("stopped before the first trial ran"))?;
+        let ran = ran.ok_or_else(|| CannotRun::because("stopped before the trial ran"))?;
         let (record, file) = ran.finish(|location| self.lines.of(location));
         if let Some(file) = file? {
             terminal::note(&format!("record: {}", file.display()));
@@ -215,15 +226,22 @@ impl Trials<'_> {
         kinds.filter(move |kind| kind.count >= least).filter_map(|kind| kind.response_ns.as_ref())
     }
 
-    fn holds(&self, record: &RunRecord) -> bool {
-        kept_up(record).is_none_or(|share| share >= KEEPS_UP)
-            && self.judged(record).all(|times| self.bound.holds(times))
+    /// None if no kind of transaction occurred often enough.
+    fn holds(&self, record: &RunRecord) -> Option<bool> {
+        let mut judged = self.judged(record).map(|times| self.bound.holds(times)).peekable();
+        judged.peek()?;
+        let keeps_up = kept_up(record).is_none_or(|share| share >= KEEPS_UP);
+        Some(keeps_up && judged.all(|holds| holds))
     }
 
-    fn trial(&self, record: &RunRecord, holds: bool) -> RateTrial {
+    fn trial(
+        &self,
+        record: &RunRecord,
+        (rate_per_s, holds): (Option<f64>, Option<bool>),
+    ) -> RateTrial {
         let kept_up = kept_up(record).filter(|share| *share < KEEPS_UP);
         RateTrial {
-            rate_per_s: None,
+            rate_per_s,
             throughput_per_s: record.end.throughput_per_s,
             percentile_ns: self.judged(record).map(|times| self.bound.of(times)).max(),
             holds,
@@ -291,7 +309,7 @@ impl Search {
                 "rate_per_s": trial.rate_per_s,
                 "throughput_per_s": trial.throughput_per_s,
                 "percentile_ns": trial.percentile_ns,
-                "holds": trial.rate_per_s.is_some().then_some(trial.holds),
+                "holds": trial.holds,
             })
         });
         json!({

@@ -13,7 +13,7 @@
 //!    regression at any speed.
 
 mod comparison;
-mod exchange;
+mod formats;
 mod probes;
 mod rank_test;
 mod rule;
@@ -21,5 +21,5 @@ mod runs;
 mod verdict;
 
 pub use comparison::{Allowed, CONFIDENCE, Comparison, Row, Spread, Unit, Verdict, compare};
-pub use exchange::{json, markdown, rule_sentences};
+pub use formats::{json, markdown, rule_sentences};
 pub use rule::{Rule, RuleOutcome};

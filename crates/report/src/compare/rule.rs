@@ -63,8 +63,21 @@ impl Rule {
     /// Applies the rule to a comparison.
     pub fn apply(&self, comparison: &Comparison) -> RuleOutcome {
         let row = comparison.rows.iter().find(|row| row.key == self.key);
-        let Some((row, ratio)) = row.and_then(|row| Some((row, row.ratio()?))) else {
+        let Some((row, (first, second))) =
+            row.and_then(|row| Some((row, row.first.zip(row.second)?)))
+        else {
             return RuleOutcome::Unknown("A or B has no such figure".to_owned());
+        };
+        // Any is more than none, by whatever limit.
+        if first.range.most <= 0.0 && row.least_effect.is_some() {
+            return if self.is_above && second.range.least > 0.0 {
+                RuleOutcome::Fails(format!("A has none, B {:.3}", second.median))
+            } else {
+                RuleOutcome::Holds
+            };
+        }
+        let Some(ratio) = row.ratio() else {
+            return RuleOutcome::Unknown("it is zero in A".to_owned());
         };
         if matches!(row.verdict, Verdict::TooShort | Verdict::NotJudged) {
             let why = "it needs four repetitions a side, or four runs if a run has it only once";

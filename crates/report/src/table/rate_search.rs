@@ -14,8 +14,8 @@ pub struct RateTrial {
     /// The bounded percentile of response times, of the kind of transaction where it was longest; none if
     /// none committed often enough.
     pub percentile_ns: Option<u64>,
-    /// True if the bound held.
-    pub holds: bool,
+    /// Whether the bound held; none if it was not judged, as in the closed loop.
+    pub holds: Option<bool>,
     /// The share of arrivals that committed, if the store did not keep up with them.
     pub kept_up: Option<f64>,
     /// The id of its record.
@@ -38,9 +38,10 @@ pub fn rate_search(title: &str, percentile: &str, trials: &[RateTrial], result: 
     for trial in trials {
         let holds = match (trial.rate_per_s, trial.holds, trial.kept_up) {
             (None, _, _) => String::new(),
-            (_, true, _) => "yes".to_owned(),
-            (_, false, None) => "no".to_owned(),
-            (_, false, Some(share)) => {
+            (_, None, _) => units::UNKNOWN.to_owned(),
+            (_, Some(true), _) => "yes".to_owned(),
+            (_, Some(false), None) => "no".to_owned(),
+            (_, Some(false), Some(share)) => {
                 format!("no: it keeps up with {:.0} % of the arrivals", share * 100.0)
             }
         };

@@ -356,6 +356,22 @@ fn a_rule_fails_only_beyond_its_limit_and_by_more_than_chance() {
 }
 
 #[test]
+fn what_was_none_and_is_some_fails_a_rule_on_more_whatever_its_limit() {
+    let none = compare::compare(&runs_costing(0.0, 5), &runs_costing(1.0, 5), Allowed::Nothing);
+    let none = none.unwrap();
+    let outcome = |rule: &str| rule.parse::<Rule>().unwrap().apply(&none);
+    let fails = outcome("per_commit.device_bytes > +50%");
+    assert!(matches!(&fails, RuleOutcome::Fails(change) if change.contains("none")), "{fails:?}");
+    assert_eq!(outcome("per_commit.device_bytes < -1%"), RuleOutcome::Holds);
+    let both = compare::compare(&runs_costing(0.0, 5), &runs_costing(0.0, 5), Allowed::Nothing);
+    let rule: Rule = "per_commit.device_bytes > +1%".parse().unwrap();
+    assert_eq!(rule.apply(&both.unwrap()), RuleOutcome::Holds);
+    // One run a side shows nothing.
+    let single = compare::compare(&runs_costing(0.0, 1), &runs_costing(1.0, 1), Allowed::Nothing);
+    assert!(matches!(rule.apply(&single.unwrap()), RuleOutcome::Unknown(_)));
+}
+
+#[test]
 fn markdown_and_json_hold_what_the_table_holds() {
     let more = compared(1.02, 5);
     let rule: Rule = "per_commit.device_bytes > +1%".parse().unwrap();

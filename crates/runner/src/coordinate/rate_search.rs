@@ -10,7 +10,8 @@
 //! the interval.
 //!
 //! Invariants:
-//! 1. The rate that it finds has held twice, and more often than not; the rate above it has failed so.
+//! 1. The rate that it finds has held twice, and more often than not; the one above it that did not hold has
+//!    failed three times, and more often than not.
 //! 2. Every rate that is tried is above zero, finite, and at most [`ABOVE`] times the saturated rate.
 //! 3. It ends after [`TRIALS_MAX`] trials.
 
@@ -24,7 +25,7 @@ const FIRST: f64 = 0.8;
 /// The lowest rate that is tried, as a share of the saturated rate.
 const LEAST: f64 = 1.0 / 256.0;
 /// Trials after which a search ends with what it has.
-pub const TRIALS_MAX: usize = 24;
+pub const TRIALS_MAX: usize = 32;
 
 /// How a search ended.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -70,7 +71,8 @@ impl RateSearch {
         let rate = match (held, fails) {
             (None, None) => self.saturated_per_s * FIRST,
             (None, Some(fails)) if fails.rate > least => (fails.rate / 2.0).max(least),
-            (None, Some(fails)) if !fails.is_confirmed() => fails.rate,
+            // All rates above it have failed too: twice is enough.
+            (None, Some(fails)) if fails.failed < fails.held.max(1) + 1 => fails.rate,
             (None, Some(fails)) => return Err(RateFound::None { least_per_s: fails.rate }),
             (Some(held), None) if held.rate < highest / NARROW => (held.rate * 1.2).min(highest),
             (Some(held), Some(fails)) if fails.rate / held.rate > NARROW => {
@@ -125,9 +127,10 @@ impl Trials {
         self.held > self.failed
     }
 
-    /// True if one side has a majority of at least two trials.
+    /// True if a majority of its trials agrees: two that held, or three that failed, since disturbances of
+    /// the machine make trials fail and none hold.
     fn is_confirmed(&self) -> bool {
-        self.held != self.failed && self.held.max(self.failed) >= 2
+        if self.holds() { self.held >= 2 } else { self.failed > self.held && self.failed >= 3 }
     }
 }
 
@@ -198,8 +201,7 @@ mod tests {
             let is_near = matches!(found, RateFound::Rate { per_s, .. } if (25_000.0..=32_000.0).contains(&per_s));
             wrong += usize::from(!is_near);
         }
-        // Two disturbed trials of one rate mislead it: one in a hundred, for each of some five rates below
-        // the limit.
-        assert!(wrong <= 40, "{wrong} of 500");
+        // Three disturbed trials of one rate mislead it; chance near the limit uses up its trials.
+        assert!(wrong <= 25, "{wrong} of 500");
     }
 }

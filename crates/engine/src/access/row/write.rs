@@ -58,9 +58,13 @@ struct Position {
     variable: u16,
 }
 
-/// Ends the variable columns before that one here: those that were removed are empty.
+/// Sets the ends of the variable columns before that one to the end of the row so far. Removed ones are
+/// empty.
 #[inline]
 fn end_columns(layout: Layout, row: &mut [u8], at: &mut Position, before: u16) {
+    if at.variable == before {
+        return;
+    }
     let end = row.len() - at.start - layout.bytes_start(at.wide);
     // The end of the last one is the row's.
     for ordinal in at.variable..before.min(layout.variable.saturating_sub(1)) {
