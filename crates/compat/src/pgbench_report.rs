@@ -267,6 +267,8 @@ mod tests {
             outcomes: OutcomeCounts::default(),
             service_ns: None,
             response_ns: Some(response),
+            service_histogram: None,
+            response_histogram: None,
         }
     }
 

@@ -50,6 +50,7 @@ pub fn quiet() {
 #[derive(Debug)]
 pub struct Progress {
     bar: ProgressBar,
+    template: String,
     total: Total,
     began: Nanos,
     plain: Option<Mutex<Plain>>,
@@ -116,15 +117,15 @@ impl Progress {
     }
 
     fn of(bar: ProgressBar, total: Total, template: &str) -> Progress {
-        let style = ProgressStyle::with_template(template).expect("the template is well formed");
-        bar.set_style(style.progress_chars("=> "));
+        bar.set_style(style(template));
         let is_quiet = QUIET.load(Ordering::Relaxed);
         *shown() = Some(bar.clone());
         if !is_quiet {
             bar.enable_steady_tick(Duration::from_millis(500));
         }
         let has_lines = !is_quiet && !io::stderr().is_terminal();
-        Progress { bar, total, began: clock::now(), plain: has_lines.then(Mutex::default) }
+        let plain = has_lines.then(Mutex::default);
+        Progress { bar, template: template.to_owned(), total, began: clock::now(), plain }
     }
 
     /// Only a bar: without a terminal, nothing is printed.
@@ -133,6 +134,16 @@ impl Progress {
         let mut silent = self;
         silent.plain = None;
         silent
+    }
+
+    /// Shows a line below the bar, on a terminal only; none if it is empty.
+    fn status(&self, line: &str) {
+        let template = match line {
+            "" => self.template.clone(),
+            _ => format!("{}\n  {{prefix}}", self.template),
+        };
+        self.bar.set_style(style(&template));
+        self.bar.set_prefix(line.to_owned());
     }
 
     /// Moves to a step; the phase is the part of `what` before the first colon.
@@ -185,11 +196,17 @@ impl Part<'_> {
             None => self.whole.at(step, what),
         }
     }
+
+    /// Shows a line below the bar, on a terminal only; none if it is empty.
+    pub fn status(&self, line: &str) {
+        self.whole.status(line);
+    }
 }
 
 impl Drop for Part<'_> {
     /// Moves to the phase's end, where the next phase begins.
     fn drop(&mut self) {
+        self.whole.status("");
         let end = self.from + self.length;
         self.whole.bar.set_position(end.max(self.whole.bar.position()));
     }
@@ -200,6 +217,11 @@ impl Drop for Progress {
         self.bar.finish_and_clear();
         *shown() = None;
     }
+}
+
+fn style(template: &str) -> ProgressStyle {
+    let style = ProgressStyle::with_template(template).expect("the template is well formed");
+    style.progress_chars("=> ")
 }
 
 fn target() -> ProgressDrawTarget {

@@ -2,6 +2,16 @@
 
 use std::time::Duration;
 
+/// A tag of records: one line of 1 to 100 characters.
+pub fn tag(typed: &str) -> Result<String, String> {
+    let tag = typed.trim();
+    let length = tag.chars().count();
+    if !(1..=100).contains(&length) || tag.chars().any(char::is_control) {
+        return Err(format!("\"{typed}\" is no tag: give one line of 1 to 100 characters"));
+    }
+    Ok(tag.to_owned())
+}
+
 /// Ten years, which clocks in nanoseconds can represent.
 const LONGEST: Duration = Duration::from_hours(87_660);
 

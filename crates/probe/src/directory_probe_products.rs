@@ -9,7 +9,7 @@ use crate::{Load, Phase, Result, Shape};
 use std::path::Path;
 use syncline_host::Pressure;
 use syncline_instrument::{Nanos, clock};
-use syncline_record::{Fitness, Verdict};
+use syncline_record::{Fitness, SyncInterval, Verdict};
 
 impl DirectoryProbe<'_> {
     /// Starts a load, and gives it some time.
@@ -57,6 +57,11 @@ impl DirectoryProbe<'_> {
         let load = self.beside.clone().filter(|_| self.load.is_some());
         self.history.add(phase, load, part);
         Ok(StepOutcome::Done)
+    }
+
+    /// The intervals of the syncs over time so far.
+    pub(crate) fn intervals(&self) -> &[SyncInterval] {
+        self.history.intervals()
     }
 
     /// The verdicts for the plan's products, under the verdict on the directory's syncs.

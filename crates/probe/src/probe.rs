@@ -10,11 +10,16 @@ use crate::{Error, FileState, MethodChoice, Placement, Plan, ProbeResult, Result
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use syncline_instrument::Nanos;
+use syncline_record::SyncInterval;
 
 /// Receives the progress of a probe.
 pub trait Observer {
     /// A step begins.
     fn step(&mut self, progress: &Progress<'_>);
+
+    /// An interval of the syncs over time has ended.
+    #[allow(unused_variables, reason = "most observers show the progress alone")]
+    fn interval(&mut self, directory: &Path, interval: &SyncInterval) {}
 }
 
 /// The progress of a probe.
@@ -73,7 +78,11 @@ pub fn probe(
                 what: in_words(step),
                 remaining_ns: later * count as Nanos + this_round,
             });
+            let known = probe.intervals().len();
             probe.step(step);
+            for interval in &probe.intervals()[known..] {
+                observer.interval(probe.directory(), interval);
+            }
         }
         if stop.load(Ordering::Relaxed) {
             break;

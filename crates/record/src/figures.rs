@@ -84,6 +84,11 @@ described! {
         pub service_ns: Option<Latency>,
         /// From the moment it was due to the acknowledgement; null if none committed.
         pub response_ns: Option<Latency>,
+        /// Every service time in nanoseconds to three digits, as HdrHistogram's V2 encoding, compressed, in
+        /// base64; null if none committed, and in older records.
+        pub service_histogram: Option<String>,
+        /// Every response time, likewise; null also in a closed loop, where they are the service times.
+        pub response_histogram: Option<String>,
     }
 
     /// The figures of one prepared operation.

@@ -39,6 +39,10 @@ described! {
         /// The command line that made the record; null if there was none, or it was removed to share the
         /// record.
         pub command: Option<String>,
+        /// The tag that the user gave the record, such as the commit of the program under test; null if there
+        /// is none, and in older records.
+        #[serde(default)]
+        pub tag: Option<String>,
     }
 }
 
@@ -62,6 +66,7 @@ impl Identity {
             started: super::time::rfc3339(started_wall_ns),
             started_wall_ns,
             command: None,
+            tag: None,
         }
     }
 }

@@ -38,6 +38,9 @@ described! {
         /// The longest of its response times; null as above.
         #[serde(default)]
         pub response_max_ns: Option<u64>,
+        /// Its response times in nanoseconds within 1.6 %, as HdrHistogram's V2 encoding, compressed, in
+        /// base64; null if none committed, and in older records.
+        pub response_histogram: Option<String>,
         /// Processor time taken by the hypervisor, as a part of all; null if unknown.
         pub steal: Option<f64>,
         /// Processors used by other processes, on average; null if unknown.

@@ -20,6 +20,7 @@
 //! | `schema`, `schema_macro` | the JSON schema, generated from the types |
 //! | `json_lines`, `writer`, `read`, `record_paths` | the file: its lines, written and read; files by name or id |
 //! | `redaction` | what `--share` removes |
+//! | `summary` | one flat row of a record for lists and tables of other programs |
 //! | `stats`, `units`, `time` | medians and intervals, figures and times as text |
 //! | `error` | why a record could not be written or read |
 
@@ -50,6 +51,7 @@ mod schema;
 mod schema_macro;
 mod stacks;
 pub mod stats;
+mod summary;
 mod sync_line_ratio;
 mod time;
 pub mod units;
@@ -88,12 +90,15 @@ pub use probe::{
 };
 pub use profiler_overhead::{OverheadCost, OverheadPair, OverheadRatio};
 pub use rate_rule::{FasterThanLine, faster_than_line};
-pub use read::{RecordFile, list, read, read_all};
+pub use read::{RecordFile, list, read, read_all, record_files};
 pub use record_paths::{all_named, named};
 pub use redaction::{REMOVED, share};
 pub use run::{RunEnd, RunHead, RunRecord};
 pub use schema::schema;
 pub use stacks::{Stacks, refold, stacks_of_record};
+pub use summary::{
+    SUMMARY_COLUMNS, SWEPT_OF_PLAN, Summary, SummaryColumn, SummaryValue, json_of_summaries,
+};
 pub use sync_line_ratio::{no_sync_line_ratio, sync_line_ratio};
 pub use verification::{VerificationBody, VerificationRecord};
 pub use writer::{RUNS_FOLDER, Writer, prepare_folder};

@@ -102,14 +102,13 @@ pub struct RecordFile {
     pub record: Result<Record>,
 }
 
-/// Every record file of a folder, oldest first; files that cannot be read are listed with the reason.
-pub fn list(folder: &Path) -> Result<Vec<RecordFile>> {
+/// The record files of a folder, oldest first, with findings of an older `verify`, which are not records.
+pub fn record_files(folder: &Path) -> Result<Vec<PathBuf>> {
     let failed = |source| Error::Read { path: folder.to_owned(), source };
     let mut paths = Vec::new();
     for entry in std::fs::read_dir(folder).map_err(failed)? {
         let path = entry.map_err(failed)?.path();
         let ending = path.extension().and_then(|ending| ending.to_str());
-        // Findings of an older verify, which are not records: listed with that reason.
         let alone = || matches!(read(&path), Err(Error::VerifiedAlone { .. }));
         if ending == Some("jsonl") || (ending == Some("json") && alone()) {
             paths.push(path);
@@ -117,7 +116,13 @@ pub fn list(folder: &Path) -> Result<Vec<RecordFile>> {
     }
     // Names open with the time.
     paths.sort();
-    Ok(paths.into_iter().map(|path| RecordFile { record: read(&path), path }).collect())
+    Ok(paths)
+}
+
+/// Every record file of a folder, oldest first; files that cannot be read are listed with the reason.
+pub fn list(folder: &Path) -> Result<Vec<RecordFile>> {
+    let files = record_files(folder)?.into_iter();
+    Ok(files.map(|path| RecordFile { record: read(&path), path }).collect())
 }
 
 const UNKNOWN_KIND: &str = "its kind is neither run nor probe nor observation nor verification";

@@ -45,6 +45,23 @@ pub enum Error {
         /// What is missing.
         why: String,
     },
+    /// A record holds no histogram of its times.
+    #[error(
+        "record {id} holds no histogram of its times: nothing was committed, or an older version wrote it; run it \
+         again with: syncline run --like {id}"
+    )]
+    NoHistogram {
+        /// The record.
+        id: String,
+    },
+    /// A histogram of a record cannot be decoded.
+    #[error("record {id} is damaged: a histogram of its times cannot be decoded: {why}")]
+    DamagedHistogram {
+        /// The record.
+        id: String,
+        /// Why not.
+        why: String,
+    },
     /// The view of a published source cannot show the record.
     #[error(
         "record {id} does not fit the view {view}: it is {is}, and the view shows {wants}; make such \

@@ -11,6 +11,7 @@
 //! | files | what they hold |
 //! |---|---|
 //! | `table`, `html` | views for the terminal, and as a page |
+//! | `export` | records in the formats of other programs |
 //! | `survey`, `compare` | the runs of a survey by store; two records compared |
 //! | `cost`, `conclusion` | the sheet of a profiled run; conclusions from an observation |
 //! | `sweep_title`, `bucket_quantile` | the titles of runs of a sweep; quantiles of a store's histograms |
@@ -25,6 +26,7 @@ mod conclusion;
 mod cost;
 mod endurance;
 mod error;
+pub mod export;
 pub mod html;
 mod published;
 pub mod survey;

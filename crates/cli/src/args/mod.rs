@@ -7,13 +7,15 @@
 //! | `response_bound.rs` | the bound of `run --find-max` |
 //! | `probe.rs`, `verify.rs`, `observe.rs`, `private.rs` | `probe` and `model`; `verify`; `observe` and `clean`; `private` |
 //! | `engine.rs` | `engine`: inspect, verify, dump, load, compact, backup, restore |
-//! | `list.rs`, `manual.rs` | `list`, `manual` |
+//! | `list.rs`, `moment.rs` | `list`, and the moments of its filter |
+//! | `manual.rs` | `manual` |
 
 mod compare;
 mod engine;
 mod help;
 mod list;
 mod manual;
+mod moment;
 mod observe;
 mod private;
 mod probe;
@@ -29,14 +31,14 @@ pub(crate) use compare::CompareArgs;
 pub(crate) use engine::{
     BackupArgs, CompactArgs, DatabaseArgs, DumpArgs, EngineArgs, EngineVerb, LoadArgs, RestoreArgs,
 };
-pub(crate) use list::{ListArgs, Listed};
+pub(crate) use list::{FilterArgs, ListArgs, Listed};
 pub(crate) use manual::ManualArgs;
 pub(crate) use observe::{CleanArgs, ObserveArgs};
 pub(crate) use private::PrivateArgs;
 pub(crate) use probe::{ALL_PRODUCTS, ModelArgs, ProbeArgs, ProbeVerb, WritetestArgs};
 pub(crate) use response_bound::ResponseBound;
 pub(crate) use run::{ArrivalArg, LikeArgs, RunArgs};
-pub(crate) use show::{ShowArgs, StacksArg};
+pub(crate) use show::{ExportArg, ShowArgs, StacksArg};
 pub(crate) use survey::SurveyArgs;
 pub(crate) use sweep::choices;
 pub(crate) use verb::{ShellArgs, Verb, command, definition, parse};

@@ -10,7 +10,7 @@ use syncline_report::table::PublishedSource;
 /// Show records as tables, JSON or an HTML report, or in the format of a published source.
 #[derive(Args, Debug)]
 #[command(
-    before_help = "Examples:\n  syncline show k3f9a\n  syncline show --html report.html syncline-runs/*.jsonl\n  syncline show --as fromdual syncline-runs/*-insert-*.jsonl\n  syncline show --functions cpu k3f9a"
+    before_help = "Examples:\n  syncline show k3f9a\n  syncline show --html report.html syncline-runs/*.jsonl\n  syncline show --as fromdual syncline-runs/*-insert-*.jsonl\n  syncline show --functions cpu k3f9a\n  syncline show --format csv syncline-runs/*.jsonl"
 )]
 pub(crate) struct ShowArgs {
     /// Records: their files, or their ids as `list runs` shows them; the id of a survey names all its records
@@ -21,29 +21,33 @@ pub(crate) struct ShowArgs {
     #[arg(long)]
     pub(crate) json: bool,
 
+    /// Print in the format of other programs
+    #[arg(long, value_name = "FORMAT", value_enum, conflicts_with_all = ["json", "html"])]
+    pub(crate) format: Option<ExportArg>,
+
     /// Write a self-contained HTML report
     #[arg(long, value_name = "FILE", conflicts_with = "json")]
     pub(crate) html: Option<PathBuf>,
 
     /// Print next to the results that this source published, in its columns
-    #[arg(long = "as", value_name = "SOURCE", value_enum, conflicts_with_all = ["json", "html"])]
+    #[arg(long = "as", value_name = "SOURCE", value_enum, conflicts_with_all = ["json", "html", "format"])]
     pub(crate) source: Option<SourceArg>,
 
     /// Print the statements that the stores received
-    #[arg(long, conflicts_with_all = ["json", "html", "source"])]
+    #[arg(long, conflicts_with_all = ["json", "html", "source", "format"])]
     pub(crate) statements: bool,
 
     /// Profiled runs: charge time to the module that spent it (self time), or to the calling module
-    #[arg(long, value_enum, value_name = "VIEW", default_value = "innermost", conflicts_with_all = ["json", "html", "source", "statements", "stacks"])]
+    #[arg(long, value_enum, value_name = "VIEW", default_value = "innermost", conflicts_with_all = ["json", "html", "source", "statements", "format", "stacks"])]
     pub(crate) view: ViewArg,
 
     /// Profiled runs: threads of one class (connection, client, background, runtime, unknown), or all; with
     /// --functions also a pattern of their names [default: those that serve clients]
-    #[arg(long, value_name = "THREADS", conflicts_with_all = ["json", "html", "source", "statements", "stacks"])]
+    #[arg(long, value_name = "THREADS", conflicts_with_all = ["json", "html", "source", "statements", "format", "stacks"])]
     pub(crate) threads: Option<String>,
 
     /// Print the top functions of a profiled run, from the stacks next to its record
-    #[arg(long, value_enum, value_name = "BY", conflicts_with_all = ["json", "html", "source", "statements", "share"])]
+    #[arg(long, value_enum, value_name = "BY", conflicts_with_all = ["json", "html", "source", "statements", "format", "share"])]
     pub(crate) functions: Option<FunctionsArg>,
 
     /// Number of functions, with --functions
@@ -51,7 +55,7 @@ pub(crate) struct ShowArgs {
     pub(crate) top: usize,
 
     /// Print the stacks of a profiled run for other programs
-    #[arg(long, value_enum, value_name = "FORMAT", conflicts_with_all = ["json", "html", "source", "statements", "functions", "share"])]
+    #[arg(long, value_enum, value_name = "FORMAT", conflicts_with_all = ["json", "html", "source", "statements", "format", "functions", "share"])]
     pub(crate) stacks: Option<StacksArg>,
 
     /// Fold the stacks of profiled runs again, with this map
@@ -109,6 +113,23 @@ pub(crate) enum StacksArg {
     Collapsed,
     /// Every metric with its modules, in pprof's format
     Pprof,
+}
+
+/// A format of other programs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ExportArg {
+    /// Comma-separated values, a row for each record
+    Csv,
+    /// Comma-separated values, a row for each interval of runs
+    Intervals,
+    /// A Markdown table
+    Markdown,
+    /// Metrics for Prometheus and the text collector of its `node_exporter`
+    Openmetrics,
+    /// HdrHistogram's percentile spectrum of one run, in milliseconds
+    Hgrm,
+    /// HdrHistogram's log, a line for each interval of runs
+    Hlog,
 }
 
 /// A published source whose format of figures is used.

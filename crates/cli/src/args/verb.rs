@@ -6,10 +6,11 @@ use super::{
     PrivateArgs, ProbeArgs, RunArgs, ShowArgs, SurveyArgs, VerifyArgs,
 };
 use clap::error::ErrorKind;
-use clap::{Arg, ArgAction, ArgMatches, Args, Command, Error, FromArgMatches};
+use clap::{Arg, ArgAction, ArgMatches, Args, Command, Error, FromArgMatches, value_parser};
 use std::ffi::OsString;
+use std::path::PathBuf;
 use syncline_compat::CompatCommand;
-use syncline_console::progress;
+use syncline_console::{progress, value};
 
 /// Write completions for a shell to standard output.
 #[derive(Args, Debug)]
@@ -86,8 +87,10 @@ pub(crate) fn definition() -> Command {
         .subcommand_required(true)
         .arg_required_else_help(true)
         .disable_help_subcommand(true)
-        .subcommand(SurveyArgs::augment_args(Command::new("survey").arg(quiet())))
-        .subcommand(ProbeArgs::augment_args(Command::new("probe").arg(quiet()).disable_help_subcommand(true)))
+        .subcommand(SurveyArgs::augment_args(Command::new("survey").args([quiet(), tag()])))
+        .subcommand(ProbeArgs::augment_args(
+            Command::new("probe").args([quiet(), tag(), metrics()]).disable_help_subcommand(true),
+        ))
         .subcommand(ModelArgs::augment_args(Command::new("model")))
         .subcommand(run())
         .subcommand(VerifyArgs::augment_args(Command::new("verify")))
@@ -95,7 +98,7 @@ pub(crate) fn definition() -> Command {
         .subcommand(ShowArgs::augment_args(Command::new("show")))
         .subcommand(CompareArgs::augment_args(Command::new("compare")))
         .subcommand(ListArgs::augment_args(Command::new("list")))
-        .subcommand(ObserveArgs::augment_args(Command::new("observe")))
+        .subcommand(ObserveArgs::augment_args(Command::new("observe").args([tag(), metrics()])))
         .subcommand(PrivateArgs::augment_args(Command::new("private")))
         .subcommand(CleanArgs::augment_args(Command::new("clean")))
         .subcommand(EngineArgs::augment_args(Command::new("engine")))
@@ -107,6 +110,24 @@ pub(crate) fn definition() -> Command {
 /// The option that turns progress off, for commands that measure.
 fn quiet() -> Arg {
     Arg::new("quiet").short('q').long("quiet").action(ArgAction::SetTrue).help("Print no progress")
+}
+
+/// The option that puts a tag on records, for commands that write them.
+fn tag() -> Arg {
+    Arg::new("record_tag")
+        .long("tag")
+        .value_name("TEXT")
+        .value_parser(value::tag)
+        .help("Tag of the records, such as the commit of the program under test")
+}
+
+/// The option that keeps a file of metrics up to date, for commands that measure for long.
+fn metrics() -> Arg {
+    Arg::new("metrics_file")
+        .long("metrics")
+        .value_name("FILE")
+        .value_parser(value_parser!(PathBuf))
+        .help("Keep this file up to date with metrics in OpenMetrics text, for Prometheus; best on another disk")
 }
 
 /// The format of durations.
@@ -126,9 +147,10 @@ fn run() -> Command {
             workload.name
         );
         let command = Command::new(workload.name).before_help(example).after_help(TIMES);
-        RunArgs::augment_args(command.args(options).arg(quiet().help_heading("Output"))).about(sentence(workload.what))
+        let common = [quiet(), tag(), metrics()].map(|argument| argument.help_heading("Output"));
+        RunArgs::augment_args(command.args(options).args(common)).about(sentence(workload.what))
     });
-    LikeArgs::augment_args(Command::new("run").arg(quiet()))
+    LikeArgs::augment_args(Command::new("run").args([quiet(), tag(), metrics()]))
         .args_conflicts_with_subcommands(true)
         .subcommand_negates_reqs(true)
         .about("Run a workload on one or more stores and report committed transactions")
@@ -146,6 +168,12 @@ fn verb_of(matches: &ArgMatches) -> Result<Verb, Error> {
     let (name, matches) = matches.subcommand().expect("clap requires a command");
     if is_quiet(matches) {
         progress::quiet();
+    }
+    if let Some(text) = typed::<String>(matches, "record_tag") {
+        crate::commands::set_tag(text);
+    }
+    if let Some(path) = typed::<PathBuf>(matches, "metrics_file") {
+        crate::metrics_file::set(path);
     }
     if let Some(command) = CompatCommand::from_matches(name, matches) {
         return command.map(Verb::Compat);
@@ -168,6 +196,15 @@ fn verb_of(matches: &ArgMatches) -> Result<Verb, Error> {
         "manual" => Verb::Manual(ManualArgs::from_arg_matches(matches)?),
         other => unreachable!("the definition has no command {other}"),
     })
+}
+
+/// The value of an option, typed after the command or after one of its subcommands.
+fn typed<'m, T: Clone + Send + Sync + 'static>(
+    matches: &'m ArgMatches,
+    name: &str,
+) -> Option<&'m T> {
+    let here = matches.try_get_one::<T>(name).ok().flatten();
+    here.or_else(|| matches.subcommand().and_then(|(_, below)| typed(below, name)))
 }
 
 /// True if `--quiet` was typed, after the command or after the workload.

@@ -1,6 +1,7 @@
 //! Facts about the machine and the program that every measuring command records.
 
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 use syncline_console::CannotRun;
 use syncline_instrument::clock;
 use syncline_record::{Identity, Machine};
@@ -19,11 +20,21 @@ pub(super) fn host() -> Option<String> {
     (!name.is_empty()).then_some(name)
 }
 
+/// The tag of this command's records, if one was typed.
+static TAG: OnceLock<String> = OnceLock::new();
+
+/// Sets the tag of all records that this command writes.
+pub(crate) fn set_tag(tag: &str) {
+    // The command line is parsed once.
+    drop(TAG.set(tag.to_owned()));
+}
+
 /// The identity of a new record; `number` distinguishes the records of one command.
 pub(super) fn identity(kind: &str, number: u64) -> Identity {
     let salt = u64::from(std::process::id()) << 16 | number;
     let mut identity = Identity::new(kind, clock::wall(), salt);
     identity.command = Some(crate::secrets::command_line());
+    identity.tag = TAG.get().cloned();
     identity
 }
 

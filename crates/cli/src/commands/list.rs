@@ -1,31 +1,65 @@
 //! `syncline list`: targets, workloads, meters, runs.
 
-use crate::args::{ListArgs, Listed};
+use crate::args::{FilterArgs, ListArgs, Listed};
 use crate::registry::TargetRegistry;
 use std::path::Path;
-use syncline_console::{Outcome, Verdict, terminal};
+use syncline_console::{CannotRun, Outcome, Verdict, terminal};
 use syncline_host::Process;
 use syncline_launcher::Product;
 use syncline_profile::Profile;
 use syncline_profiler::{Profiler, ProfilerOptions, Subject};
-use syncline_report::table;
+use syncline_record_index::{Filter, Listing, RecordIndex};
+use syncline_report::{export, table};
 
 /// Prints the requested list.
 pub(crate) fn list<S: TargetRegistry>(args: &ListArgs, registry: &S) -> Outcome {
+    if args.what != Listed::Runs
+        && let Some(option) = args.option_of_runs()
+    {
+        return Err(CannotRun(format!(
+            "{option} applies to runs only: syncline list runs {option} ..."
+        )));
+    }
     match args.what {
         Listed::Targets => terminal::print_view(|| targets(registry.own()))?,
         Listed::Workloads => terminal::print_view(workloads)?,
         Listed::Meters => terminal::print_view(meters)?,
-        Listed::Runs if args.runs.exists() => {
-            let listed = syncline_record::list(&args.runs)?;
-            terminal::print_view(|| table::list(&listed))?;
-        }
+        Listed::Runs if args.runs.exists() => runs(args)?,
         Listed::Runs => {
             let folder = args.runs.display();
             terminal::print(&format!("no records: there is no directory {folder}\n"))?;
         }
     }
     Ok(Verdict::Holds)
+}
+
+fn runs(args: &ListArgs) -> Result<(), CannotRun> {
+    let index = RecordIndex::open(&args.runs)?;
+    let Listing { records, refused } = index.list(&filter(&args.filter))?;
+    if args.csv {
+        terminal::print(&export::csv_of_summaries(&records))
+    } else if args.json {
+        terminal::print(&(syncline_record::json_of_summaries(&records) + "\n"))
+    } else if args.trend {
+        terminal::print_view(|| table::trend(&records))
+    } else if records.is_empty() && args.option_of_runs().is_some() {
+        terminal::print("no record meets these conditions\n")
+    } else {
+        terminal::print_view(|| table::list(&records, &refused))
+    }
+}
+
+fn filter(args: &FilterArgs) -> Filter {
+    Filter {
+        kind: args.kind.map(|kind| kind.word().to_owned()),
+        workload: args.workload.clone(),
+        target: args.on.clone(),
+        tag: args.tag.clone(),
+        clients: args.clients.map(|clients| clients as u64),
+        since_wall_ns: args.since,
+        until_wall_ns: args.until,
+        last: args.last.map(|last| last as u64),
+    }
 }
 
 fn targets(own: Option<&str>) -> String {

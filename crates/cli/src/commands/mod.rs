@@ -48,6 +48,7 @@ pub(crate) use compare::compare;
 pub(crate) use compat::compat;
 pub(crate) use disk_model::model;
 pub(crate) use engine::engine;
+pub(crate) use environment::set_tag;
 pub(crate) use list::list;
 pub(crate) use manual::{completions, manual};
 pub(crate) use observe::observe;

@@ -5,12 +5,13 @@ use super::live_option::with_live_option;
 use super::sync_lines::{SyncLines, dropped_syncs};
 use crate::args::ObserveArgs;
 use crate::interrupt;
+use crate::metrics_file;
 use crate::registry::TargetRegistry;
 use syncline_benchmark::Benchmark;
 use syncline_console::{CannotRun, LineArg, Outcome, Verdict, terminal};
 use syncline_contract::Target;
 use syncline_record::{ObservationRecord, ObservedInterval, Record, SyncLine, Writer, units};
-use syncline_report::table;
+use syncline_report::{export, table};
 use syncline_runner::record::{ObservationInputs, from_observation};
 use syncline_runner::{Observation, ObservePlan};
 use syncline_stores::server::redacted_url;
@@ -52,6 +53,7 @@ pub(crate) fn observe<S: TargetRegistry>(args: &ObserveArgs, registry: &S) -> Ou
     };
     let record = from_observation(&seen, &given);
     let file = writer.finish_observation(&record);
+    metrics_file::write(|| export::openmetrics(&[Record::from(record.clone())]));
     show(args, record)?;
     terminal::note(&format!("record: {}", file?.display()));
     Ok(Verdict::Holds)
@@ -61,7 +63,9 @@ fn watch<T: Benchmark>(args: &ObserveArgs, target: &T) -> Result<Observation, Ca
     let plan = ObservePlan { span: args.span, every: args.every };
     let tenths = u64::try_from(args.span.as_millis() / 100).unwrap_or(u64::MAX);
     let bar = terminal::Progress::of_time(tenths);
+    let name = args.alias.clone().unwrap_or_else(|| target.name());
     let show_progress = |interval: &ObservedInterval| {
+        metrics_file::write(|| export::openmetrics_of_observed(&name, interval));
         let commits = interval.commits.map_or_else(
             || "commits unknown".to_owned(),
             |commits| units::plural(commits, "commit"),

@@ -2,7 +2,7 @@
 
 use super::environment;
 use crate::args::{ALL_PRODUCTS, ProbeArgs, ProbeVerb, WritetestArgs};
-use crate::{interrupt, recording_mount};
+use crate::{interrupt, metrics_file, recording_mount};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
@@ -12,9 +12,9 @@ use syncline_probe::record::from_probe;
 use syncline_probe::{
     BESIDE_NS, FITNESS_BUDGET_NS, Plan, ProbeResult, Product, Progress, WriteTest,
 };
-use syncline_record::{ProbeRecord, Record, Writer, units};
-use syncline_report::Rating;
+use syncline_record::{ProbeRecord, Record, SyncInterval, Writer, units};
 use syncline_report::table::{self, Detail};
+use syncline_report::{Rating, export};
 
 /// Probes directories, or runs the log writer.
 pub(crate) fn probe(args: &ProbeArgs) -> Outcome {
@@ -33,6 +33,10 @@ pub(crate) fn probe(args: &ProbeArgs) -> Outcome {
     let (writers, records) = measured(&args.directories, &plan, &args.output.runs)?;
     let written = writers.into_iter().zip(&records);
     let files: Vec<_> = written.map(|(writer, record)| writer.finish_probe(record)).collect();
+    metrics_file::write(|| {
+        let records: Vec<Record> = records.iter().cloned().map(Record::from).collect();
+        export::openmetrics(&records)
+    });
     show(args, &records, rating)?;
     let kept = files.into_iter().map(|file| match file {
         Ok(file) => {
@@ -161,6 +165,10 @@ impl syncline_probe::Observer for Bar<'_> {
         let left = progress.remaining_ns / 100_000_000;
         let what = format!("probe: {}", progress.what);
         self.part.at(self.tenths.saturating_sub(left), &what);
+    }
+
+    fn interval(&mut self, directory: &Path, interval: &SyncInterval) {
+        metrics_file::write(|| export::openmetrics_of_syncs(directory, interval));
     }
 }
 

@@ -8,13 +8,14 @@ use super::series::{self, Series};
 use super::sync_lines::SyncLines;
 use crate::args::RunArgs;
 use crate::interrupt;
+use crate::metrics_file;
 use crate::registry::TargetRegistry;
 use std::path::Path;
 use syncline_console::{CannotRun, LineArg, Outcome, Verdict, terminal};
 use syncline_contract::{LogLocation, Target};
 use syncline_profile::Map;
 use syncline_record::{RunRecord, units};
-use syncline_report::table;
+use syncline_report::{export, table};
 use syncline_runner::{TransactionListener, Turns};
 
 /// All targets and choices of a run, and what they share.
@@ -122,6 +123,7 @@ pub(super) fn run_with<S: TargetRegistry>(
         }
         records.push(record);
     }
+    metrics_file::write(|| export::openmetrics(&series::wrapped(&records)));
     show(&records)?;
     for file in files {
         terminal::note(&format!("record: {}", file.display()));

@@ -2,6 +2,7 @@
 
 use super::{environment, sync_lines};
 use crate::interrupt;
+use crate::metrics_file;
 use crate::registry::TargetRegistry;
 use std::cell::RefCell;
 use std::path::{Path, PathBuf};
@@ -13,9 +14,10 @@ use syncline_contract::LogLocation;
 use syncline_instrument::clock;
 use syncline_profile::Map;
 use syncline_record::{
-    Identity, Interval, Record, RunRecord, SyncLine, Warning, Writer,
+    Identity, Interval, Record, RunHead, RunRecord, SyncLine, Warning, Writer,
     units::{self, plural},
 };
+use syncline_report::{export, table};
 use syncline_runner::record::{RunInputs, from_run, head_from_run, interval_from_run, stacks_of};
 use syncline_runner::{
     self as runner, Case, Event, Observer, RunPlan, RunResult, TransactionListener, Turns,
@@ -156,7 +158,7 @@ struct Note {
     inputs: RunInputs,
     writer: Option<Writer>,
     broken: Option<String>,
-    began: bool,
+    head: Option<RunHead>,
 }
 
 /// Writes each case's record as its runs progress, and moves the bar.
@@ -165,6 +167,10 @@ struct RecordListener<'s> {
     runs: &'s Path,
     notes: RefCell<Vec<Note>>,
     current: RefCell<(usize, u64)>,
+    /// The best sync rate of the disk below each case's log, if it is known.
+    lines: Vec<Option<f64>>,
+    /// The rates of the current measured time, an interval each.
+    rates: RefCell<Vec<f64>>,
     /// When the current load began.
     loading: RefCell<Option<u64>>,
     bar: &'s terminal::Part<'s>,
@@ -192,13 +198,15 @@ impl<'s> RecordListener<'s> {
             },
             writer: None,
             broken: None,
-            began: false,
+            head: None,
         });
         RecordListener {
             names: cases.iter().map(|case| case.name.clone()).collect(),
             runs: series.runs,
             notes: RefCell::new(notes.collect()),
             current: RefCell::new((0, 1)),
+            lines: cases.iter().map(|case| case.plan.line_max_per_s).collect(),
+            rates: RefCell::default(),
             loading: RefCell::new(None),
             bar,
             began: clock::now(),
@@ -218,10 +226,9 @@ impl<'s> RecordListener<'s> {
     fn begin(&self, head: &runner::RunHead) {
         let runs = self.runs;
         self.write(|note, _| {
-            if !note.began {
-                note.began = true;
-                let head = head_from_run(head, &note.inputs);
-                note.writer = Some(Writer::create_run(runs, &note.inputs.identity, &head)?);
+            if note.head.is_none() {
+                let head = note.head.insert(head_from_run(head, &note.inputs));
+                note.writer = Some(Writer::create_run(runs, &note.inputs.identity, head)?);
             }
             Ok(())
         });
@@ -230,6 +237,10 @@ impl<'s> RecordListener<'s> {
     fn interval(&self, interval: &Interval) {
         self.write(|note, repetition| {
             let interval = interval_from_run(interval, repetition);
+            if let Some(head) = &note.head {
+                let identity = &note.inputs.identity;
+                metrics_file::write(|| export::openmetrics_of_interval(identity, head, &interval));
+            }
             note.writer.as_mut().map_or(Ok(()), |writer| writer.interval(&interval))
         });
     }
@@ -248,6 +259,14 @@ impl<'s> RecordListener<'s> {
         }
         let left_ns = spent_ns / units as f64 * (of - units) as f64;
         format!("loaded {units} of {of}, {} left", units::span(left_ns))
+    }
+
+    /// The line below the bar: the figures of the last interval and the rates before it.
+    fn live_status(&self, interval: &Interval) {
+        let (case, _) = *self.current.borrow();
+        let mut rates = self.rates.borrow_mut();
+        rates.push(interval.throughput_per_s());
+        self.bar.status(&table::live_status(interval, &rates, self.lines[case]));
     }
 
     fn show_progress(&self, what: &str) {
@@ -276,12 +295,19 @@ impl Observer for RecordListener<'_> {
             Event::Started(head) => self.begin(head),
             Event::WarmingUp => self.show_progress("warming up"),
             Event::MeasuringOverhead => self.show_progress("measuring the profiling overhead"),
-            Event::Measuring => self.show_progress("measuring"),
-            Event::Interval(interval) => {
-                self.interval(interval);
+            Event::Measuring => {
+                self.rates.borrow_mut().clear();
                 self.show_progress("measuring");
             }
-            Event::Draining => self.show_progress("draining"),
+            Event::Interval(interval) => {
+                self.interval(interval);
+                self.live_status(interval);
+                self.show_progress(&format!("measuring, {}", table::live_figures(interval)));
+            }
+            Event::Draining => {
+                self.bar.status("");
+                self.show_progress("draining");
+            }
             Event::Checking => self.show_progress("checking"),
             Event::Creating | Event::Removing | Event::Ended(_) => {}
         }

@@ -1,12 +1,12 @@
 //! `syncline show`: displays records, using nothing but the records.
 
 use super::atomic_file;
-use crate::args::{ShowArgs, StacksArg};
+use crate::args::{ExportArg, ShowArgs, StacksArg};
 use std::path::Path;
 use syncline_console::{CannotRun, Outcome, Verdict, meter::read_map, terminal};
 use syncline_profile::{Metric, collapsed, pprof};
-use syncline_record::{Record, Stacks};
-use syncline_report::{CostChoice, CostThreads, FunctionsBy, html, table};
+use syncline_record::{Record, RunRecord, Stacks, Summary};
+use syncline_report::{CostChoice, CostThreads, FunctionsBy, export, html, table};
 
 /// Shows records as a table, JSON or HTML, or in the form of a published source.
 pub(crate) fn show(args: &ShowArgs) -> Outcome {
@@ -60,6 +60,8 @@ pub(crate) fn show(args: &ShowArgs) -> Outcome {
     if let Some(path) = &args.html {
         write_report(path, &records, &stacks)?;
         terminal::note(&format!("wrote {}", path.display()));
+    } else if let Some(format) = args.format {
+        terminal::print(&exported(format, &records)?)?;
     } else if let Some(source) = args.source {
         let columns = terminal::columns();
         let view = table::at_width(columns, || table::as_published(source.into(), &records));
@@ -74,6 +76,33 @@ pub(crate) fn show(args: &ShowArgs) -> Outcome {
         terminal::print_view(|| table::show_with_costs(&records, &choice))?;
     }
     Ok(Verdict::Holds)
+}
+
+/// The records in a format of other programs.
+fn exported(format: ExportArg, records: &[Record]) -> Result<String, CannotRun> {
+    let summaries: Vec<Summary> = records.iter().map(Record::summary).collect();
+    let runs: Vec<&RunRecord> = records.iter().filter_map(Record::as_run).collect();
+    Ok(match format {
+        ExportArg::Csv => export::csv_of_summaries(&summaries),
+        ExportArg::Intervals => export::csv_of_intervals(records),
+        ExportArg::Markdown => export::markdown(&summaries),
+        ExportArg::Openmetrics => export::openmetrics(records),
+        ExportArg::Hgrm => {
+            let [run] = runs[..] else {
+                let count = runs.len();
+                return Err(CannotRun(format!(
+                    "--format hgrm prints the times of one run, but these records have {count}"
+                )));
+            };
+            export::hgrm(run)?
+        }
+        ExportArg::Hlog if runs.is_empty() => {
+            return Err(CannotRun::because(
+                "--format hlog prints the times of runs, and none of these records is one",
+            ));
+        }
+        ExportArg::Hlog => export::hlog(&runs)?,
+    })
 }
 
 /// Which costs are shown.

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `support.rs` | starts the program in its own directory |
 //! | `runs.rs`, `records.rs`, `survey.rs`, `meter.rs` | runs, records, a survey, profiled runs |
+//! | `list_runs.rs` | `list runs`, tags, records for other programs |
 //! | `engine.rs` | `engine`: inspect, verify, dump, load |
 //! | `fitness.rs` | `probe --for`, `--beside`, `--watch` |
 //! | `pgbench.rs`, `sysbench.rs`, `ycsb.rs` | the compatibility commands |
@@ -18,6 +19,7 @@ mod engine;
 mod fitness;
 mod help_texts;
 mod interrupts;
+mod list_runs;
 mod meter;
 mod pgbench;
 mod records;

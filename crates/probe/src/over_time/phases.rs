@@ -81,6 +81,11 @@ impl SyncHistory {
         totals.stalls = totals.stalls.map(|before| before + stalls);
     }
 
+    /// The intervals of the phase over time so far.
+    pub(crate) fn intervals(&self) -> &[SyncInterval] {
+        &self.intervals
+    }
+
     /// For the record; `None` if no part was measured. `reason` says why the disk's counters are unknown.
     pub(crate) fn saved(&self, reason: Option<&str>) -> Option<SyncsOverTime> {
         let saved = |totals: &PhaseTotals| SyncPhase {

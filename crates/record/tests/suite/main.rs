@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `record_file.rs`, `verification.rs` | files of records, written and read; of verifications |
 //! | `schema.rs`, `redaction.rs` | the published schema; records redacted for publication |
+//! | `summary.rs` | the flat row of a record |
 //! | `findings.rs`, `invariants.rs` | the rate rule and the count rule; figures that contradict each other |
 //! | `../shared/` | made-up records and the closed schema, which the tests of views use too |
 
@@ -26,4 +27,5 @@ mod invariants;
 mod record_file;
 mod redaction;
 mod schema;
+mod summary;
 mod verification;

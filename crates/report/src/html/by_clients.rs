@@ -40,7 +40,7 @@ type Curve<'r> = (String, Vec<&'r RunRecord>);
 fn curves<'r>(runs: &[&'r RunRecord]) -> Vec<Curve<'r>> {
     let mut curves: BTreeMap<String, Vec<&RunRecord>> = BTreeMap::new();
     for run in runs.iter().filter(|run| run.end.throughput_per_s > 0.0) {
-        let setting = swept_values(run, runs);
+        let setting = swept_values(*run, runs);
         let key = match setting.as_str() {
             "" => format!("{}, {}", run.head.workload.name, name(run)),
             setting => format!("{}, {}, {setting}", run.head.workload.name, name(run)),

@@ -68,7 +68,7 @@ pub(super) fn records(records: &[Record]) -> Markup {
             details {
                 summary {
                     (match record {
-                        Record::Run(run) => sweep_title::title(run, &runs),
+                        Record::Run(run) => sweep_title::title(run.as_ref(), &runs),
                         other => other.title(),
                     })
                     " " code { (record.identity().id) }

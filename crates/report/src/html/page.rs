@@ -51,7 +51,7 @@ pub fn report(records: &[Record], stacks: &[Stacks]) -> String {
         }
         @if !loose.is_empty() {
             (other_runs(&loose)) (by_clients::figure(&loose)) (side_by_side::figures(&loose)) (commit_every::figure(&loose))
-            @for run in &loose { (run_section::part(run, &sweep_title::title(run, &loose))) }
+            @for run in &loose { (run_section::part(run, &sweep_title::title(*run, &loose))) }
         }
         @for record in &observations {
             @if records.len() > 1 {
@@ -249,7 +249,7 @@ fn other_runs(runs: &[&RunRecord]) -> Markup {
             thead { tr { th.text { "run" } th { "commits/s" } th { "from to" } th { "p50" }
                 th { "p99" } th.text { "durability" } } }
             tbody { @for run in runs { tr {
-                td.text { (sweep_title::title(run, runs))
+                td.text { (sweep_title::title(*run, runs))
                     @if let Some(notice) = &run.head.workload.notice { " " span.evidence { (notice) } } }
                 td { b { (units::count(run.end.throughput_per_s)) } }
                 td { (survey_table::range(run)) }

@@ -36,7 +36,7 @@ fn chart(runs: &[&RunRecord]) -> String {
     names.dedup();
     // The first row is on top.
     let rows: Vec<&&RunRecord> = runs.iter().rev().collect();
-    let titles: Vec<String> = rows.iter().map(|run| sweep_title::title(run, runs)).collect();
+    let titles: Vec<String> = rows.iter().map(|run| sweep_title::title(**run, runs)).collect();
     let mut most: f64 = 0.0;
     let mut series = Vec::new();
     for (row, run) in (0_u32..).map(f64::from).zip(&rows) {

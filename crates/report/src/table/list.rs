@@ -4,15 +4,19 @@ use super::grid::{Grid, Side};
 use super::prose;
 use crate::sweep_title;
 use std::collections::BTreeSet;
+use syncline_record::Summary;
 use syncline_record::units::{self, plural};
-use syncline_record::{Record, RecordFile, RunRecord};
 
-/// The table of `list runs`.
-pub fn list(records: &[RecordFile]) -> String {
-    if records.is_empty() {
+/// The columns if no record has a tag, which is the last one.
+const COLUMNS_WITHOUT_TAG: usize = 7;
+
+/// The table of `list runs`: the summaries, and why the other files of the folder could not be read.
+pub fn list(records: &[Summary], refused: &[String]) -> String {
+    if records.is_empty() && refused.is_empty() {
         return "no records here yet: syncline survey, probe and run write them\n".to_owned();
     }
-    let mut grid = Grid::new(&[
+    let has_tags = records.iter().any(|record| record.tag.is_some());
+    let columns = [
         ("started, UTC", Side::Left),
         ("what", Side::Left),
         ("per second", Side::Right),
@@ -20,103 +24,70 @@ pub fn list(records: &[RecordFile]) -> String {
         ("p99", Side::Right),
         ("durability", Side::Left),
         ("id", Side::Left),
-    ])
-    .optional_columns(&["p50", "p99", "durability"]);
-    let mut refused = String::new();
-    let runs: Vec<&RunRecord> =
-        records.iter().filter_map(|listed| listed.record.as_ref().ok()?.as_run()).collect();
-    let all: Vec<&Record> =
-        records.iter().filter_map(|listed| listed.record.as_ref().ok()).collect();
+        ("tag", Side::Left),
+    ];
+    let columns = if has_tags { &columns } else { &columns[..COLUMNS_WITHOUT_TAG] };
+    let mut grid = Grid::new(columns).optional_columns(&["p50", "p99", "durability", "tag"]);
+    let runs: Vec<&Summary> = records.iter().filter(|one| one.kind == "run").collect();
     let mut surveys = BTreeSet::new();
-    for listed in records {
-        match &listed.record {
-            Ok(record) => {
-                let survey = record.identity().survey.as_deref();
-                let first_of = survey.filter(|id| surveys.insert(*id));
-                if let Some(row) = first_of.and_then(|id| survey_row(id, &all)) {
-                    grid.row(row);
-                }
-                grid.row(cells(record, &runs));
-            }
-            Err(error) => refused += &prose::wrap("left out: ", &error.to_string()),
+    for record in records {
+        let first_of = record.survey.as_deref().filter(|id| surveys.insert(*id));
+        let survey = first_of.and_then(|id| survey_row(id, records));
+        for mut row in survey.into_iter().chain([cells(record, &runs)]) {
+            row.truncate(columns.len());
+            grid.row(row);
         }
     }
     let table = if grid.is_empty() { String::new() } else { grid.render() };
     let note = "per second: commits of a run, syncs one at a time of a probe\ndurability: as it was set; \
                 syncline show RECORD gives the evidence\n";
-    if refused.is_empty() {
-        format!("{table}\n{note}")
-    } else {
-        format!("{table}\n{note}{refused}")
-    }
+    let refused = refused.iter().map(|why| prose::wrap("left out: ", why));
+    format!("{table}\n{note}{}", refused.collect::<String>())
 }
 
 /// The row of a survey, before its first record; `None` for a survey of an older version, whose id is that of
 /// its probe.
-fn survey_row(id: &str, all: &[&Record]) -> Option<Vec<String>> {
-    if all.iter().any(|record| record.identity().id == id) {
+fn survey_row(id: &str, all: &[Summary]) -> Option<Vec<String>> {
+    if all.iter().any(|record| record.id == id) {
         return None;
     }
-    let of_it = |record: &&&Record| record.identity().survey.as_deref() == Some(id);
-    let members: Vec<&&Record> = all.iter().filter(of_it).collect();
-    let started = members.iter().map(|record| &record.identity().started).min()?;
-    let nothing = String::new;
-    let what = format!("survey: {}", plural(members.len() as u64, "record"));
-    Some(vec![minute(started), what, nothing(), nothing(), nothing(), nothing(), id.to_owned()])
+    let members = || all.iter().filter(|record| record.survey.as_deref() == Some(id));
+    let started = members().map(|record| &record.started).min()?;
+    let what = format!("survey: {}", plural(members().count() as u64, "record"));
+    let mut row = vec![minute(started), what];
+    row.resize(COLUMNS_WITHOUT_TAG - 1, String::new());
+    row.extend([id.to_owned(), String::new()]);
+    Some(row)
 }
 
 /// The time of a record as "2026-11-20 09:15".
-fn minute(started: &str) -> String {
+pub(super) fn minute(started: &str) -> String {
     started.replace('T', " ").chars().take(16).collect()
 }
 
-fn cells(record: &Record, runs: &[&RunRecord]) -> Vec<String> {
-    let identity = record.identity();
-    let started = minute(&identity.started);
-    let (what, rate, times, durability) = match record {
-        Record::Run(run) => (
-            sweep_title::title(run, runs).replace(" clients", "c").replace(" client", "c")
-                + if run.end.cut_short.is_some() { ", cut short" } else { "" },
-            Some(run.end.throughput_per_s),
-            run.service_ns(),
-            units::or_unknown(run.head.target.durability.clone(), |word| word),
-        ),
-        Record::Probe(probe) => (
-            format!("probe of {}", probe.body.directory),
-            probe.body.sync_line.line_1,
-            probe.body.sync_line.latency_ns.as_ref(),
-            String::new(),
-        ),
-        Record::Observation(observation) => (
-            format!("observed {}", observation.body.target.name),
-            observation.body.commits_per_s,
-            None,
-            String::new(),
-        ),
+fn cells(record: &Summary, runs: &[&Summary]) -> Vec<String> {
+    let what = match &record.outcome {
         // It measures no rate: its outcome follows its title.
-        Record::Verification(verification) => {
-            let what = format!("{}: {}", verification.title(), verification.body.outcome);
-            return vec![
-                started,
-                what,
-                String::new(),
-                String::new(),
-                String::new(),
-                String::new(),
-                identity.id.clone(),
-            ];
+        Some(outcome) => format!("{}: {outcome}", record.title),
+        None if record.kind == "run" => {
+            sweep_title::title(record, runs).replace(" clients", "c").replace(" client", "c")
+                + if record.cut_short.is_some() { ", cut short" } else { "" }
         }
+        None => record.title.clone(),
     };
-    let time = |pick: fn(&syncline_record::Latency) -> u64| {
-        units::or_unknown(times.map(pick), units::span_ns)
+    let measured = |text: String| if record.outcome.is_some() { String::new() } else { text };
+    let durability = match record.kind.as_str() {
+        "run" => units::or_unknown(record.durability.clone(), |word| word),
+        _ => String::new(),
     };
     vec![
-        started,
+        minute(&record.started),
         what,
-        units::or_unknown(rate, units::rate),
-        time(|times| times.p50),
-        time(|times| times.p99),
+        measured(units::or_unknown(record.per_second, units::rate)),
+        measured(units::or_unknown(record.p50_ns, units::span_ns)),
+        measured(units::or_unknown(record.p99_ns, units::span_ns)),
         durability,
-        identity.id.clone(),
+        record.id.clone(),
+        record.tag.clone().unwrap_or_default(),
     ]
 }

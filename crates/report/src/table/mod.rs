@@ -11,6 +11,8 @@
 //! | `fitness`, `over_time` | the verdicts for products; syncs over time and stalls |
 //! | `observation`, `verification`, `survey`, `compare`, `list` | the views of other records, of several, and of a folder |
 //! | `stores`, `matrix`, `series` | tables of several surveys or runs |
+//! | `trend` | how each setting changed over records or labels |
+//! | `live` | the figures of a run in progress |
 //! | `rate_search` | the trials of `run --find-max` |
 //! | `from_dual`, `as_published` | records next to published figures |
 //! | `grid`, `prose`, `width` | tables, wrapped text, and their width |
@@ -29,6 +31,7 @@ mod fitness;
 mod from_dual;
 mod grid;
 mod list;
+mod live;
 mod matrix;
 pub(crate) mod observation;
 mod over_time;
@@ -42,6 +45,7 @@ mod series;
 mod statements;
 mod stores;
 mod survey;
+mod trend;
 mod verification;
 mod width;
 
@@ -58,6 +62,7 @@ pub use endurance::{endurance_of_line, endurance_of_run};
 pub use fitness::fitness;
 pub use from_dual::from_dual;
 pub use list::list;
+pub use live::{live_figures, live_status};
 pub use matrix::matrix;
 pub use observation::observation;
 pub use over_time::over_time;
@@ -69,5 +74,6 @@ pub use series::series;
 pub use statements::statements;
 pub use stores::stores;
 pub use survey::{show, show_with_costs, survey};
+pub use trend::trend;
 pub use verification::verification;
 pub use width::at_width;

@@ -126,6 +126,8 @@ pub(crate) fn result(committed: u64, syncs: Option<f64>) -> RunResult {
             outcomes,
             service_ns: times,
             response_ns: times,
+            service_histogram: None,
+            response_histogram: None,
         }],
         operations: Vec::new(),
         count_base: CountBase {
@@ -190,6 +192,7 @@ fn interval(second: u64, committed: u64) -> Interval {
         response_p50_ns: Some(950),
         response_p99_ns: Some(2_900),
         response_max_ns: Some(6_900),
+        response_histogram: None,
         steal: Some(0.01),
         foreign_cpus: None,
         busy: None,

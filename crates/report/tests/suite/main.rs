@@ -4,6 +4,7 @@
 //! | file | what it holds |
 //! |---|---|
 //! | `views.rs`, `cost.rs`, `stacks.rs`, `as_published.rs`, `comparison.rs` | views for the terminal: every golden file; cost; profiles and functions; published tables; two records compared |
+//! | `export.rs` | records in the formats of other programs |
 //! | `observation.rs`, `verification.rs` | the views of an observation, of a verification |
 //! | `pages.rs`, `comparison_page.rs` | what holds for every page; the page of a comparison |
 //! | `html_tree.rs`, `page_outline.rs` | a page as a tree of elements; its outline for golden files |
@@ -28,6 +29,7 @@ mod conversion;
 mod cost;
 #[path = "../../../record/tests/shared/cost_fixture.rs"]
 mod cost_fixture;
+mod export;
 #[path = "../../../record/tests/shared/fitness_fixture.rs"]
 mod fitness_fixture;
 #[path = "../../../record/tests/shared/fixture.rs"]

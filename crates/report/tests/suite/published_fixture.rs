@@ -38,6 +38,8 @@ fn with_kinds(mut run: RunRecord, kinds: &[(&str, f64)]) -> RunRecord {
                 outcomes: fixture::outcomes(committed, 0),
                 service_ns: Some(latency((180_000.0 * (1.0 + share)) as u64)),
                 response_ns: None,
+                service_histogram: None,
+                response_histogram: None,
                 always_writes: Some(true),
             }
         })
@@ -205,6 +207,8 @@ fn tasks(kinds: &[(&str, Outcomes)]) -> Vec<TransactionFigures> {
             outcomes: outcomes.clone(),
             service_ns: Some(latency(400_000)),
             response_ns: None,
+            service_histogram: None,
+            response_histogram: None,
             always_writes: Some(!name.contains("read")),
         })
         .collect()

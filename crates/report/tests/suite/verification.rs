@@ -4,7 +4,7 @@ use crate::closed_schema;
 use crate::fixture;
 use serde_json::json;
 use std::fs;
-use syncline_record::{Record, Writer, list, read};
+use syncline_record::{Record, Summary, Writer, list, read};
 use syncline_report::{html, table};
 
 // D10
@@ -24,7 +24,10 @@ fn a_verification_is_written_read_listed_and_shown_like_any_record() {
         lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     assert_eq!((&lines[0]["line"], &lines[1]["line"]), (&json!("head"), &json!("end")));
     assert_eq!(lines[0]["kind"], "verification");
-    let listed = table::list(&list(folder.path()).unwrap());
+    let files = list(folder.path()).unwrap();
+    let listed: Vec<Summary> =
+        files.iter().map(|file| file.record.as_ref().unwrap().summary()).collect();
+    let listed = table::list(&listed, &[]);
     assert!(
         listed.contains("durability of sqlite?durability=os: broken") && listed.contains(id),
         "{listed}"

@@ -4,7 +4,7 @@ use crate::comparison::compare;
 use crate::fitness_fixture::{fitness_probe, probe_over_time};
 use crate::fixture::{self, ENGINE, SQLITE};
 use crate::golden;
-use syncline_record::{CommitPathFigures, PathFigures, ProbeRecord, Record, RecordFile, RunRecord};
+use syncline_record::{CommitPathFigures, PathFigures, ProbeRecord, Record, RunRecord, Summary};
 use syncline_report::DiskModel;
 use syncline_report::html;
 use syncline_report::survey::Survey;
@@ -19,10 +19,7 @@ fn every_view() -> Vec<(&'static str, String)> {
     let slower = Record::from(fixture::run(SQLITE, 8, 8_100.0, 1.0));
     let compared = compare(&Record::from(fixture::run(SQLITE, 8, 9_120.0, 1.0)), &slower, false);
     let model = DiskModel::parse("seek=8.8ms,rpm=7200,transfer=96.4MB/s,block=16k").unwrap();
-    let listed: Vec<RecordFile> = records
-        .iter()
-        .map(|record| RecordFile { path: "x.jsonl".into(), record: Ok(record.clone()) })
-        .collect();
+    let listed: Vec<Summary> = records.iter().map(Record::summary).collect();
     vec![
         ("survey.txt", table::survey(&surveys[0])),
         ("matrix.txt", table::matrix(&Survey::all(&two))),
@@ -44,12 +41,12 @@ fn every_view() -> Vec<(&'static str, String)> {
             "from_dual.txt",
             table::from_dual(Some(&model.access_time()), &fixture::probe(), &surveys[0].runs),
         ),
-        ("list.txt", table::list(&listed)),
+        ("list.txt", table::list(&listed, &[])),
     ]
 }
 
 /// Two directories side by side; of the second nothing could be measured.
-fn fitness_probes() -> Vec<ProbeRecord> {
+pub(crate) fn fitness_probes() -> Vec<ProbeRecord> {
     let mut unmeasured = fitness_probe();
     unmeasured.body.directory = "/mnt/slow".to_owned();
     let etcd = &mut unmeasured.body.fitness[0];
@@ -339,18 +336,15 @@ fn rows_of_a_sweep_have_the_swept_value_in_the_list_and_on_the_page() {
     let records = swept(&[1], &["1", "10", "<i>"]);
     let page = html::report(&records, &[]);
     let (shown, _folded) = page.split_once("<details").unwrap();
-    let listed: Vec<RecordFile> = records
-        .iter()
-        .map(|record| RecordFile { path: "x.jsonl".into(), record: Ok(record.clone()) })
-        .collect();
-    let list = table::list(&listed);
+    let listed: Vec<Summary> = records.iter().map(Record::summary).collect();
+    let list = table::list(&listed, &[]);
     for value in ["1", "10"] {
         let words = format!("commit_every={value}");
         assert!(shown.contains(&words), "{words}: {shown}");
         assert!(list.contains(&words), "{words}: {list}");
     }
     assert!(!page.contains("<i>"));
-    let alone = table::list(&listed[..1]);
+    let alone = table::list(&listed[..1], &[]);
     assert!(!alone.contains("commit_every"), "one run needs no such word: {alone}");
 }
 

@@ -10,6 +10,8 @@
 //! is due when it starts, so its response time equals its service time and is counted once; in an open loop
 //! response times have their own buckets.
 
+use crate::account::worker_stats::encoded;
+use hdrhistogram::Histogram;
 use std::sync::atomic::{AtomicU64, Ordering};
 use syncline_instrument::Nanos;
 
@@ -188,6 +190,29 @@ impl LiveTotals {
             (Some(now), Some(before)) => quantile(now, before, share),
         }
     }
+
+    /// The response times of the commits since `before`, encoded; `None` without commits.
+    pub(crate) fn response_histogram(&self, before: &LiveTotals) -> Option<String> {
+        encoded(&match (&self.response, &before.response) {
+            (None, _) => histogram(&self.service, &before.service),
+            (Some(now), None) => histogram(now, &vec![0; BUCKETS]),
+            (Some(now), Some(before)) => histogram(now, before),
+        })
+    }
+}
+
+/// The times counted since `before`, each as the longest of its bucket.
+fn histogram(now: &[u64], before: &[u64]) -> Histogram<u64> {
+    let mut times =
+        Histogram::new_with_bounds(1, longest_in(BUCKETS - 1), 2).expect("the bounds are valid");
+    for (bucket, (now, then)) in now.iter().zip(before).enumerate() {
+        // A count of zero would raise the histogram's longest time.
+        if now > then {
+            let recorded = times.record_n(longest_in(bucket), now - then);
+            recorded.expect("no bucket is beyond the bounds");
+        }
+    }
+    times
 }
 
 /// The time that a share of the counts since `before` did not exceed; `None` without counts.

@@ -264,6 +264,10 @@ pub struct TransactionResult {
     pub service_ns: Option<Distribution>,
     /// From the due time to the acknowledgement; in a closed loop this is the service time.
     pub response_ns: Option<Distribution>,
+    /// All service times in HdrHistogram's encoding; `None` without any.
+    pub service_histogram: Option<String>,
+    /// All response times, likewise; `None` if they are the service times.
+    pub response_histogram: Option<String>,
 }
 
 /// One operation of the plan, with the distribution that the record's `OperationFigures` shortens.

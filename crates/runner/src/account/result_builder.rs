@@ -13,7 +13,7 @@ use crate::account::saturation::{SaturationFigures, all_syncs, saturation};
 use crate::account::store_counters::{StoreCounter, lock_wait_share};
 use crate::account::warning::RunWarning;
 use crate::account::warning_rules::warnings;
-use crate::account::worker_stats::{TypeStats, WorkerStats, add, distribution};
+use crate::account::worker_stats::{TypeStats, WorkerStats, add, distribution, encoded};
 use hdrhistogram::Histogram;
 use syncline_contract::{Check, Failure, OwnFigure, StoreProcess, Workload};
 use syncline_instrument::{Nanos, clock};
@@ -114,6 +114,8 @@ fn transactions<W: Workload>(workload: &W, stats: &WorkerStats) -> Vec<Transacti
             outcomes: kind.outcomes,
             service_ns: distribution(&kind.service),
             response_ns: distribution(&kind.response),
+            service_histogram: encoded(&kind.service),
+            response_histogram: encoded(&kind.response).filter(|_| kind.response != kind.service),
         })
         .collect()
 }

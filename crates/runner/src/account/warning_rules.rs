@@ -178,6 +178,7 @@ mod tests {
             response_p50_ns: None,
             response_p99_ns: None,
             response_max_ns: None,
+            response_histogram: None,
             steal: None,
             foreign_cpus: None,
             busy: None,

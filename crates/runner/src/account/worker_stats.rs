@@ -9,7 +9,10 @@
 use crate::account::live_counters::{LiveCounters, OutcomeKind};
 use crate::account::measured_span::{Counts, When};
 use crate::account::result::{Distribution, OutcomeCounts};
+use base64::Engine;
+use base64::prelude::BASE64_STANDARD;
 use hdrhistogram::Histogram;
+use hdrhistogram::serialization::{Serializer, V2DeflateSerializer};
 use syncline_contract::{Cause, Failure, FailureKind, OperationId};
 use syncline_instrument::{Nanos, clock};
 
@@ -276,6 +279,18 @@ fn record(histogram: &mut Histogram<u64>, time_ns: Nanos) {
 
 pub(crate) fn add(mine: &mut Histogram<u64>, theirs: &Histogram<u64>) {
     mine.add(theirs).expect("a histogram grows to fit what is added");
+}
+
+/// A histogram in HdrHistogram's V2 encoding, compressed, in base64, as its log files hold it; `None` if it
+/// is empty.
+pub(crate) fn encoded(histogram: &Histogram<u64>) -> Option<String> {
+    if histogram.is_empty() {
+        return None;
+    }
+    let mut bytes = Vec::new();
+    let mut serializer = V2DeflateSerializer::new();
+    serializer.serialize(histogram, &mut bytes).expect("memory takes every byte");
+    Some(BASE64_STANDARD.encode(&bytes))
 }
 
 /// The figures of a histogram; `None` if it is empty.

@@ -106,6 +106,7 @@ impl RunPhases {
             response_p50_ns: response_ns(0.5),
             response_p99_ns: response_ns(0.99),
             response_max_ns: response_ns(1.0),
+            response_histogram: now.tally.response_histogram(&last.tally),
             steal: finite(machine.steal),
             foreign_cpus: finite(machine.other_cpus),
             busy: finite(machine.busy),

@@ -63,6 +63,8 @@ pub(super) fn transactions(run: &runner::RunResult) -> Vec<TransactionFigures> {
             outcomes: outcomes(&one.outcomes),
             service_ns: one.service_ns.as_ref().map(latency),
             response_ns: one.response_ns.as_ref().map(latency),
+            service_histogram: one.service_histogram.clone(),
+            response_histogram: one.response_histogram.clone(),
         })
         .collect()
 }

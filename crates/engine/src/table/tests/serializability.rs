@@ -477,6 +477,7 @@ fn every_transaction_of_several_threads_is_answered_as_a_serial_model_answers() 
 #[test]
 fn histories_reveal_an_overlay_of_inserts_that_ignores_the_store() {
     let plant = Some(PlantedBug::OverlayBlindly);
-    let found = (0..20).find_map(|seed| round(seed, 4, 400, plant).err());
+    // How the threads meet decides it: a round finds the bug about once in five.
+    let found = (0..200).find_map(|seed| round(seed, 4, 400, plant).err());
     println!("{}", found.expect("the planted bug is found"));
 }
