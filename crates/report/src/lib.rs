@@ -14,6 +14,7 @@
 //! | `export` | records in the formats of other programs |
 //! | `survey`, `compare` | the runs of a survey by store; two records compared |
 //! | `cost`, `conclusion` | the sheet of a profiled run; conclusions from an observation |
+//! | `steadiness` | how far a run's throughput is known; its warm-up and outliers |
 //! | `sweep_title`, `bucket_quantile` | the titles of runs of a sweep; quantiles of a store's histograms |
 //! | `published` | the figures that other sources published |
 //! | `access_time`, `endurance` | values from the data sheet of a disk or a drive |
@@ -29,6 +30,7 @@ mod error;
 pub mod export;
 pub mod html;
 mod published;
+mod steadiness;
 pub mod survey;
 mod sweep_title;
 pub mod table;

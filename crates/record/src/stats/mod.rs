@@ -3,7 +3,11 @@
 mod binomial;
 mod summary;
 mod wilson_interval;
+mod windows;
 
 pub use binomial::{ShareSide, compare_share, quantile_interval, samples_for_quantile};
 pub use summary::{median, percentile, range};
 pub use wilson_interval::share_range;
+pub use windows::{
+    BLOCKS_LEAST, MeanInterval, mean_interval, mean_interval_of_repetitions, outliers, warm_up,
+};

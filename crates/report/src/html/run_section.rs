@@ -1,6 +1,7 @@
 //! A run that belongs to no survey: its charts, bottleneck, checks and warnings.
 
 use super::charts;
+use crate::steadiness;
 use maud::{Markup, PreEscaped, html};
 use syncline_record::RunRecord;
 use syncline_record::units;
@@ -15,6 +16,9 @@ pub(super) fn part(run: &RunRecord, title: &str) -> Markup {
             @for warning in &run.end.warnings {
                 p.warning { (warning.what) "; " (warning.advice) }
             }
+            p.note { b { "Throughput: " } (units::rate(run.end.throughput_per_s)) "; "
+                (steadiness::throughput_interval(run)) }
+            @for sentence in steadiness::unsteady_parts(run) { p.note { (sentence) } }
             p.note { b { "Bottleneck: " } @match &run.end.saturation {
                 Some(limit) => { (limit.bottleneck()) ": " (limit.reason) }
                 None => (units::UNKNOWN),

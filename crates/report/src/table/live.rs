@@ -12,7 +12,7 @@ const DRAWN: usize = 30;
 /// The rate and the 99th percentile of an interval, for a line of progress.
 pub fn live_figures(interval: &Interval) -> String {
     let p99 = units::or_unknown(interval.response_p99_ns, units::span_ns);
-    format!("{}/s, p99 {p99}", units::rate(interval.throughput_per_s()))
+    format!("{}, p99 {p99}", units::rate(interval.throughput_per_s()))
 }
 
 /// All figures of an interval, the disk's best sync rate, and the rates up to now as bars from zero to the
@@ -20,7 +20,7 @@ pub fn live_figures(interval: &Interval) -> String {
 pub fn live_status(interval: &Interval, rates: &[f64], line_max_per_s: Option<f64>) -> String {
     let time = |ns: Option<u64>| units::or_unknown(ns, units::span_ns);
     let mut text = format!(
-        "{}/s  p50 {}  p99 {}  max {}",
+        "{}  p50 {}  p99 {}  max {}",
         units::rate(interval.throughput_per_s()),
         time(interval.response_p50_ns),
         time(interval.response_p99_ns),
@@ -31,7 +31,7 @@ pub fn live_status(interval: &Interval, rates: &[f64], line_max_per_s: Option<f6
         text += &format!("  {count} {name}");
     }
     if let Some(line) = line_max_per_s {
-        text += &format!("  line {}/s", units::rate(line));
+        text += &format!("  line {}", units::rate(line));
     }
     text + "  " + &bars(rates)
 }

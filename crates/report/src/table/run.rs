@@ -6,6 +6,7 @@ use super::run_parts::{
     counters, counts, internals, operations, outcomes, percentiles, repetitions,
 };
 use crate::cost::CostChoice;
+use crate::steadiness;
 use syncline_record::units::{self, plural};
 use syncline_record::{Latency, RunRecord};
 use syncline_record::{no_sync_line_ratio, sync_line_ratio};
@@ -44,6 +45,10 @@ fn headline(run: &RunRecord) -> String {
     });
     text += &format!("\n  {} commits{range}", units::rate(end.throughput_per_s));
     text += "\n";
+    text += &prose::wrap("  ", &steadiness::throughput_interval(run));
+    for sentence in steadiness::unsteady_parts(run) {
+        text += &prose::wrap("  ", &sentence);
+    }
     if let Some(times) = run.service_ns() {
         text += &format!("  service time {}\n", three(times));
     }

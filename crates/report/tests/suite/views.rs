@@ -4,7 +4,9 @@ use crate::comparison::compare;
 use crate::fitness_fixture::{fitness_probe, probe_over_time};
 use crate::fixture::{self, ENGINE, SQLITE};
 use crate::golden;
-use syncline_record::{CommitPathFigures, PathFigures, ProbeRecord, Record, RunRecord, Summary};
+use syncline_record::{
+    CommitPathFigures, Interval, PathFigures, ProbeRecord, Record, RunRecord, Summary,
+};
 use syncline_report::DiskModel;
 use syncline_report::html;
 use syncline_report::survey::Survey;
@@ -397,4 +399,39 @@ fn the_page_of_one_run_has_its_charts_its_limit_its_warnings_and_its_checks() {
     ] {
         assert!(shown.contains(words), "{words}: {shown}");
     }
+}
+
+#[test]
+fn a_run_names_its_warm_up_and_its_outliers_and_how_far_its_rate_is_known() {
+    let mut run = fixture::run(SQLITE, 8, 9_120.0, 1.0);
+    let one = Interval { repetition: 1, ..run.intervals[0].clone() };
+    let commits: Vec<u64> = (0..30).map(|second| 9_000 + second * 37 % 101).collect();
+    run.end.repetitions.truncate(1);
+    let with = |run: &mut RunRecord, commits: &[u64]| {
+        let seconds = (0_u64..).zip(commits);
+        let interval = |(second, committed): (u64, &u64)| Interval {
+            start_ns: second * 1_000_000_000,
+            end_ns: (second + 1) * 1_000_000_000,
+            committed: *committed,
+            ..one.clone()
+        };
+        run.intervals = seconds.map(interval).collect();
+        table::run(run)
+    };
+    let text = with(&mut run, &commits);
+    assert!(text.contains("95 % interval of the mean 9.0"), "{text}");
+    assert!(!text.contains("outlier") && !text.contains("warm-up within"), "{text}");
+    let mut stalled = commits.clone();
+    stalled[12] = 900;
+    let text = with(&mut run, &stalled);
+    assert!(text.contains("outlier at 12.0 s: 900/s, 0.10 x the median"), "{text}");
+    let mut cold = commits.clone();
+    cold[..5].fill(4_000);
+    let text = with(&mut run, &cold);
+    assert!(text.contains("the first 5.00 s have 0.44 x the rate of the rest"), "{text}");
+    assert!(text.contains("--warm-up 6s"), "{text}");
+    let page = html::report(&[run.clone().into()], &[]);
+    assert!(page.contains("warm-up within the measured time"), "{page}");
+    let text = with(&mut run, &commits[..3]);
+    assert!(text.contains("95 % interval unknown: it requires 8 intervals"), "{text}");
 }
