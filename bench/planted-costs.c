@@ -1,6 +1,6 @@
-/* Loaded before a program (LD_PRELOAD), this adds a known cost to every so many calls of fdatasync:
+/* Loaded before a program (LD_PRELOAD), this adds a known cost to every so many calls of fsync and fdatasync:
  *   PLANTED=none             nothing
- *   PLANTED=syncs EVERY=50   another fdatasync
+ *   PLANTED=syncs EVERY=50   another sync
  *   PLANTED=calls EVERY=5    another system call
  *   PLANTED=bytes EVERY=15   another direct write of 4 KiB, to the file "planted" in the current directory
  *   PLANTED=cpu NS=1000      processor time, in each call
@@ -40,7 +40,7 @@ __attribute__((constructor)) static void begin(void) {
     if (file < 0 || posix_memalign(&block, 4096, 4096) != 0)
       abort();
     memset(block, 1, 4096);
-    if (pwrite(file, block, 4096, 0) != 4096 || fsync(file) != 0)
+    if (pwrite(file, block, 4096, 0) != 4096 || syscall(SYS_fsync, file) != 0)
       abort();
   }
 }
@@ -51,18 +51,22 @@ static long now_ns(void) {
   return time.tv_sec * 1000000000L + time.tv_nsec;
 }
 
-int fdatasync(int fd) {
+static int synced(int fd, long number) {
   long call = atomic_fetch_add(&calls, 1);
   if (planted == CPU)
     for (long until = now_ns() + spin_ns; now_ns() < until;)
       ;
   if (call % every == 0) {
     if (planted == SYNCS)
-      syscall(SYS_fdatasync, fd);
+      syscall(number, fd);
     if (planted == CALLS)
       syscall(SYS_getppid);
     if (planted == BYTES && pwrite(file, block, 4096, 0) != 4096)
       abort();
   }
-  return syscall(SYS_fdatasync, fd);
+  return syscall(number, fd);
 }
+
+int fsync(int fd) { return synced(fd, SYS_fsync); }
+
+int fdatasync(int fd) { return synced(fd, SYS_fdatasync); }

@@ -3,12 +3,13 @@
 use clap::Args;
 use std::ffi::OsString;
 use std::path::PathBuf;
+use std::time::Duration;
 use syncline_console::value;
 use syncline_report::compare::Rule;
 
 /// Compare two records, two directories of records, or two programs: is the second slower?
 ///
-/// A verdict requires four repetitions or five seconds on each side, and a difference of 3 % between
+/// A verdict requires five repetitions or five seconds on each side, and a difference of 3 % between
 /// repetitions (1 % of what is counted per commit) or 5 % between single runs. The runs of a directory count
 /// as repetitions. Exit code 1 if the second is slower, or if a rule of --fail-if fails; 2 if the runs are
 /// too short to judge.
@@ -36,6 +37,10 @@ pub(crate) struct CompareArgs {
     /// How often each program is run
     #[arg(long, value_name = "N", value_parser = value::repetitions, default_value = "5", requires = "a")]
     pub(crate) rounds: usize,
+
+    /// How long one run of a program may take; then it is killed, and the comparison ends
+    #[arg(long, value_name = "TIME", value_parser = value::some_duration, default_value = "1h", requires = "a")]
+    pub(crate) time_limit: Duration,
 
     /// Directory for the records of both programs, in two new directories
     #[arg(long, value_name = "DIR", default_value = "syncline-runs", requires = "a")]

@@ -43,6 +43,10 @@ pub(crate) struct ListArgs {
     #[arg(long, conflicts_with_all = ["csv", "trend"], help_heading = "Runs")]
     pub(crate) json: bool,
 
+    /// Write an HTML page of the probes and runs, with links to their files, which should be next to it
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["csv", "json", "trend"], help_heading = "Runs")]
+    pub(crate) html: Option<PathBuf>,
+
     /// Print as comma-separated values
     #[arg(long, conflicts_with = "trend", help_heading = "Runs")]
     pub(crate) csv: bool,
@@ -126,6 +130,7 @@ impl ListArgs {
             ("--trend", self.trend),
             ("--json", self.json),
             ("--csv", self.csv),
+            ("--html", self.html.is_some()),
         ];
         given.into_iter().find_map(|(name, is_given)| is_given.then_some(name))
     }

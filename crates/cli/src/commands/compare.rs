@@ -3,16 +3,25 @@
 use super::{environment, show};
 use crate::args::CompareArgs;
 use crate::interrupt;
-use std::ffi::OsString;
+use rustix::io::Errno;
+use rustix::process::{Pid, Signal, kill_process_group};
+use std::io::{self, Read};
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::thread;
+use std::time::Duration;
 use syncline_console::{CannotRun, Outcome, Verdict, terminal};
-use syncline_record::Record;
+use syncline_instrument::clock;
+use syncline_record::{Record, units};
 use syncline_report::compare::{self as report, Allowed, Comparison, Rule, RuleOutcome};
 use syncline_report::{html, table};
 
 /// The end of what a failed program said that is repeated, in bytes.
 const SAID_BYTES_MAX: usize = 2_000;
+
+/// The time between two looks whether a program has ended.
+const POLL: Duration = Duration::from_millis(20);
 
 /// Compares two sides; a regression is exit code 1, and figures too short to judge are exit code 2. If rules
 /// are given, they alone decide.
@@ -122,7 +131,7 @@ fn run_in_turns(
                 (2 * round + turn) as u64,
                 &format!("round {} of {}: {name}", round + 1, args.rounds),
             );
-            run_once(programs[side], &args.command, &folders[side])?;
+            run_once(programs[side], args, &folders[side])?;
             if interrupt::stopped() {
                 return Err(CannotRun::because("stopped before all rounds had run"));
             }
@@ -135,22 +144,60 @@ fn run_in_turns(
     Ok([read(&folders[0])?, read(&folders[1])?])
 }
 
-fn run_once(program: &Path, command: &[OsString], folder: &Path) -> Result<(), CannotRun> {
+/// Runs a program to its end, or until its time is over or the comparison is stopped; then it is killed with
+/// all that it started.
+fn run_once(program: &Path, args: &CompareArgs, folder: &Path) -> Result<(), CannotRun> {
+    let name = program.display();
     let mut run = Command::new(program);
-    run.args(command).arg("--runs").arg(folder).arg("--quiet").stdin(Stdio::null());
-    let ended = run
-        .output()
-        .map_err(|error| CannotRun(format!("cannot run {}: {error}", program.display())))?;
-    if ended.status.success() {
+    run.args(&args.command).arg("--runs").arg(folder).arg("--quiet");
+    run.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).process_group(0);
+    let mut child =
+        run.spawn().map_err(|error| CannotRun(format!("cannot run {name}: {error}")))?;
+    let mut stderr = child.stderr.take().expect("it is a pipe");
+    // Read meanwhile, since a full pipe would stop the program.
+    let said = thread::spawn(move || {
+        let mut said = Vec::new();
+        drop(stderr.read_to_end(&mut said));
+        said
+    });
+    let ended = until_end(&mut child, args.time_limit);
+    let ended = ended.map_err(|error| CannotRun(format!("cannot wait for {name}: {error}")))?;
+    let Some(ended) = ended else {
+        if interrupt::stopped() {
+            return Err(CannotRun::because("stopped before all rounds had run"));
+        }
+        return Err(CannotRun(format!(
+            "{name} ran longer than {} and was killed; --time-limit allows more",
+            units::span(args.time_limit.as_nanos() as f64)
+        )));
+    };
+    if ended.success() {
         return Ok(());
     }
-    let said = String::from_utf8_lossy(&ended.stderr);
+    let said = said.join().unwrap_or_default();
+    let said = String::from_utf8_lossy(&said);
     let from = said.len().saturating_sub(SAID_BYTES_MAX);
     let from = (from..=said.len()).find(|at| said.is_char_boundary(*at)).unwrap_or(said.len());
-    Err(CannotRun(format!(
-        "{} ended with {}: {}",
-        program.display(),
-        ended.status,
-        said[from..].trim()
-    )))
+    Err(CannotRun(format!("{name} ended with {ended}: {}", said[from..].trim())))
+}
+
+/// How the program ended; `None` if it was killed, because its time was over or the comparison is stopped.
+fn until_end(child: &mut Child, limit: Duration) -> io::Result<Option<ExitStatus>> {
+    let limit_ns = u64::try_from(limit.as_nanos()).unwrap_or(u64::MAX);
+    let began = clock::now();
+    loop {
+        if let Some(ended) = child.try_wait()? {
+            return Ok(Some(ended));
+        }
+        if interrupt::stopped() || clock::now() - began > limit_ns {
+            match kill_process_group(Pid::from_child(child), Signal::KILL) {
+                // It has ended meanwhile.
+                Ok(()) | Err(Errno::SRCH) => {}
+                Err(error) => return Err(error.into()),
+            }
+            child.wait()?;
+            return Ok(None);
+        }
+        thread::sleep(POLL);
+    }
 }

@@ -1,15 +1,18 @@
 //! `syncline list`: targets, workloads, meters, runs.
 
+use super::show::write_page;
 use crate::args::{FilterArgs, ListArgs, Listed};
 use crate::registry::TargetRegistry;
+use std::collections::BTreeSet;
 use std::path::Path;
 use syncline_console::{CannotRun, Outcome, Verdict, terminal};
 use syncline_host::Process;
 use syncline_launcher::Product;
 use syncline_profile::Profile;
 use syncline_profiler::{Profiler, ProfilerOptions, Subject};
+use syncline_record::{Record, Summary};
 use syncline_record_index::{Filter, Listing, RecordIndex};
-use syncline_report::{export, table};
+use syncline_report::{export, html, table};
 
 /// Prints the requested list.
 pub(crate) fn list<S: TargetRegistry>(args: &ListArgs, registry: &S) -> Outcome {
@@ -36,7 +39,11 @@ pub(crate) fn list<S: TargetRegistry>(args: &ListArgs, registry: &S) -> Outcome 
 fn runs(args: &ListArgs) -> Result<(), CannotRun> {
     let index = RecordIndex::open(&args.runs)?;
     let Listing { records, refused } = index.list(&filter(&args.filter))?;
-    if args.csv {
+    if let Some(path) = &args.html {
+        write_page(path, &html::results(&wanted(args, &records)?))?;
+        terminal::note(&format!("wrote {}", path.display()));
+        Ok(())
+    } else if args.csv {
         terminal::print(&export::csv_of_summaries(&records))
     } else if args.json {
         terminal::print(&(syncline_record::json_of_summaries(&records) + "\n"))
@@ -47,6 +54,17 @@ fn runs(args: &ListArgs) -> Result<(), CannotRun> {
     } else {
         terminal::print_view(|| table::list(&records, &refused))
     }
+}
+
+/// The whole records of these summaries, with their file names.
+fn wanted(args: &ListArgs, summaries: &[Summary]) -> Result<Vec<(String, Record)>, CannotRun> {
+    let ids: BTreeSet<&str> = summaries.iter().map(|summary| summary.id.as_str()).collect();
+    let files = syncline_record::list(&args.runs)?.into_iter().filter_map(|listed| {
+        let record = listed.record.ok()?;
+        let name = listed.path.file_name()?.to_string_lossy().into_owned();
+        ids.contains(record.identity().id.as_str()).then_some((name, record))
+    });
+    Ok(files.collect())
 }
 
 fn filter(args: &FilterArgs) -> Filter {

@@ -2,10 +2,12 @@
 
 use crate::support::{figure, folder, quick_run, records, syncline};
 use serde_json::Value;
+use std::fs::{self, Permissions};
+use std::os::unix::fs::PermissionsExt;
 
 fn schema() -> Value {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/record.schema.json");
-    serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap()
+    serde_json::from_str(&fs::read_to_string(path).unwrap()).unwrap()
 }
 
 #[test]
@@ -110,7 +112,7 @@ fn a_shared_record_names_no_host_and_no_path() {
     quick_run(folder.path(), "--on sqlite --transactions 50");
     let path = records(folder.path()).remove(0);
     let shared = syncline(folder.path(), &format!("show --json --share {}", path.display()));
-    let host = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap();
+    let host = fs::read_to_string("/proc/sys/kernel/hostname").unwrap();
     let here = folder.path().display().to_string();
     assert_eq!(shared.code, 0);
     assert!(!shared.out.contains(&here), "{}", shared.out);
@@ -124,7 +126,7 @@ fn a_report_is_written_whole() {
     let path = records(folder.path()).remove(0);
     let result = syncline(folder.path(), &format!("show --html report.html {}", path.display()));
     assert_eq!(result.code, 0, "{result:?}");
-    let page = std::fs::read_to_string(folder.path().join("report.html")).unwrap();
+    let page = fs::read_to_string(folder.path().join("report.html")).unwrap();
     assert!(page.starts_with("<!DOCTYPE html>") && page.trim_end().ends_with("</html>"));
     assert!(!page.contains("http://") || page.contains("http://www.w3.org"), "it loads nothing");
 }
@@ -166,10 +168,10 @@ fn a_record_of_a_newer_version_is_refused() {
     let folder = folder();
     quick_run(folder.path(), "--on null --transactions 100");
     let path = records(folder.path()).remove(0);
-    let text = std::fs::read_to_string(&path).unwrap();
+    let text = fs::read_to_string(&path).unwrap();
     let newer = text.replace("\"version\":1", "\"version\":999");
     assert_ne!(newer, text);
-    std::fs::write(&path, newer).unwrap();
+    fs::write(&path, newer).unwrap();
     let result = syncline(folder.path(), &format!("show {}", path.display()));
     assert_eq!((result.code, result.err.lines().count()), (2, 1), "{result:?}");
     assert!(result.err.contains("999"), "{result:?}");
@@ -178,7 +180,7 @@ fn a_record_of_a_newer_version_is_refused() {
 #[test]
 fn slower_with_disjoint_ranges_is_a_regression() {
     let folder = folder();
-    let line = "--on null --clients 4 --duration 100ms --repeat 4";
+    let line = "--on null --clients 4 --duration 100ms --repeat 5";
     quick_run(folder.path(), line);
     quick_run(folder.path(), &format!("{line} --rate 1000 --arrival fixed"));
     let paths = records(folder.path());
@@ -235,7 +237,7 @@ fn a_comparison_is_written_as_a_page_which_explains_a_refusal() {
         let (one, other) = (paths[one].display(), paths[other].display());
         let line = format!("compare {one} {other} --html {}", page.display());
         let result = syncline(folder.path(), &line);
-        (result, std::fs::read_to_string(&page).unwrap())
+        (result, fs::read_to_string(&page).unwrap())
     };
     let (alike, text) = compare(0, 1);
     assert!(alike.out.contains("throughput"), "{alike:?}");
@@ -262,12 +264,12 @@ fn a_report_is_written_to_devices_and_links_without_replacing_them() {
     assert_eq!(piped.code, 0, "{piped:?}");
     assert!(piped.out.contains("<!DOCTYPE html>"), "{piped:?}");
     for device in ["/dev/full", "/dev/null"] {
-        let kind = std::fs::metadata(device).unwrap().file_type();
+        let kind = fs::metadata(device).unwrap().file_type();
         assert!(std::os::unix::fs::FileTypeExt::is_char_device(&kind), "{device}");
     }
     std::os::unix::fs::symlink("page.html", folder.path().join("link.html")).unwrap();
     assert_eq!(show("link.html").code, 0);
-    let link = std::fs::symlink_metadata(folder.path().join("link.html")).unwrap();
+    let link = fs::symlink_metadata(folder.path().join("link.html")).unwrap();
     assert!(link.is_symlink());
     assert!(folder.path().join("page.html").is_file());
 }
@@ -278,7 +280,7 @@ fn two_programs_are_compared_in_turns_and_their_records_can_be_compared_again() 
     let program = env!("CARGO_BIN_EXE_syncline");
     let run = "-- run insert --on sqlite --transactions 200 --warm-up 0 --line none";
     let gate = "--fail-if per_commit.syncs>+2% --json";
-    let line = format!("compare --a {program} --b {program} --rounds 4 {gate} {run}");
+    let line = format!("compare --a {program} --b {program} --rounds 5 {gate} {run}");
     let compared = syncline(folder.path(), &line);
     assert_eq!(compared.code, 0, "{compared:?}");
     let value = compared.json();
@@ -287,8 +289,7 @@ fn two_programs_are_compared_in_turns_and_their_records_can_be_compared_again() 
     let syncs = figures.iter().find(|one| one["key"] == "per_commit.syncs").unwrap();
     assert!(syncs["interval"].is_array(), "{syncs}");
     let runs = folder.path().join("syncline-runs");
-    let mut sides: Vec<_> =
-        std::fs::read_dir(runs).unwrap().map(|one| one.unwrap().path()).collect();
+    let mut sides: Vec<_> = fs::read_dir(runs).unwrap().map(|one| one.unwrap().path()).collect();
     sides.sort();
     let again = format!("compare {} {} --markdown", sides[0].display(), sides[1].display());
     let again = syncline(folder.path(), &again);
@@ -300,6 +301,22 @@ fn two_programs_are_compared_in_turns_and_their_records_can_be_compared_again() 
     );
     let unknown = syncline(folder.path(), &unknown);
     assert!(unknown.code == 2 && unknown.out.contains("no such figure"), "{unknown:?}");
+}
+
+#[test]
+fn a_program_that_hangs_is_killed_with_what_it_started() {
+    let folder = folder();
+    let script = folder.path().join("hangs");
+    fs::write(&script, "#!/bin/sh\nsleep 600 & echo $! >child; wait\n").unwrap();
+    fs::set_permissions(&script, Permissions::from_mode(0o755)).unwrap();
+    let line = "compare --a ./hangs --b ./hangs --time-limit 300ms -- run insert --on null";
+    let ended = syncline(folder.path(), line);
+    assert_eq!(ended.code, 2, "{ended:?}");
+    assert!(ended.err.contains("hangs ran longer than 300 ms"), "{ended:?}");
+    let child = fs::read_to_string(folder.path().join("child")).unwrap();
+    let state = fs::read_to_string(format!("/proc/{}/stat", child.trim()));
+    // Init may not have collected it yet.
+    assert!(state.is_err() || state.is_ok_and(|stat| stat.contains(") Z")), "the child is gone");
 }
 
 #[test]

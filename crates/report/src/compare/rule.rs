@@ -80,7 +80,7 @@ impl Rule {
             return RuleOutcome::Unknown("it is zero in A".to_owned());
         };
         if matches!(row.verdict, Verdict::TooShort | Verdict::NotJudged) {
-            let why = "it needs four repetitions a side, or four runs if a run has it only once";
+            let why = "it needs five repetitions a side, or five runs if a run has it only once";
             return RuleOutcome::Unknown(why.to_owned());
         }
         let change = ratio.median - 1.0;

@@ -1,6 +1,6 @@
 //! The statistics of a comparison: the verdict on one figure of two records.
 //!
-//! 1. A verdict needs four repetitions a side or five windows of a second a side; with less the figure is too
+//! 1. A verdict needs five repetitions a side or five windows of a second a side; with less the figure is too
 //!    short to judge.
 //! 2. Repetitions are judged by their ranks: the verdict is "slower" if equal settings would lie that far
 //!    apart, in that direction, with a probability of at most [`CHANCE_MOST`], and if the medians differ by
@@ -24,7 +24,7 @@ use super::rank_test::{inversions_most, rank_test_p_value};
 use syncline_record::{Range, stats};
 
 /// With this many repetitions a side, repetitions are judged instead of windows.
-pub(super) const REPETITIONS_LEAST: usize = 4;
+pub(super) const REPETITIONS_LEAST: usize = 5;
 /// With fewer windows a side nothing is judged; also the number of blocks.
 pub(super) const WINDOWS_LEAST: usize = 5;
 /// The least difference of medians that counts, between repetitions.
@@ -37,8 +37,9 @@ pub(super) const LEAST_EFFECT_OF_ONE: f64 = 0.05;
 pub(super) const LEAST_EFFECT_OF_PROBES: f64 = 0.2;
 /// With fewer windows a side no probe is judged.
 const WINDOWS_LEAST_OF_PROBES: usize = 3;
-/// The highest probability of calling equal repetitions slower.
-pub(super) const CHANCE_MOST: f64 = 0.02;
+/// The highest probability of calling equal repetitions slower: of five a side, one pair may be out of order.
+/// With 0.02 a gate on a busy machine failed twice in 40 comparisons of a program with itself.
+pub(super) const CHANCE_MOST: f64 = 0.01;
 
 /// The values of a figure on one side.
 #[derive(Clone, Debug, Default)]
@@ -293,7 +294,7 @@ mod tests {
                     .count()
             };
             let equal = slower(1.0);
-            assert!(equal <= 20, "{by:?}: {equal} of 1,000 equal pairs");
+            assert!(equal <= 10, "{by:?}: {equal} of 1,000 equal pairs");
             let found = slower(0.9);
             assert!(found >= 900, "{by:?}: {found} of 1,000 slowed by a tenth");
         }
@@ -301,7 +302,7 @@ mod tests {
 
     /// D4: two runs of a second each always lie apart.
     #[test]
-    fn fewer_than_five_windows_or_four_repetitions_are_too_short_to_judge() {
+    fn fewer_than_five_windows_or_repetitions_are_too_short_to_judge() {
         let of = |windows: usize, rate: f64| single(vec![rate; windows]);
         let by_windows = |count: usize| {
             let (one, other) = (of(count, 100.0), of(count, 50.0));
@@ -317,10 +318,10 @@ mod tests {
             let (one, other) = (repeated(count, 100.0), repeated(count, 50.0));
             verdict(Unit::PerSecond, Basis::Repetitions, &one, &other)
         };
-        assert_eq!(by_repetitions(3), Verdict::TooShort);
-        assert_eq!(by_repetitions(4), Verdict::Slower);
-        assert_eq!(Basis::of([4, 3]), Basis::Windows);
-        assert_eq!(Basis::of([4, 9]), Basis::Repetitions);
+        assert_eq!(by_repetitions(4), Verdict::TooShort);
+        assert_eq!(by_repetitions(5), Verdict::Slower);
+        assert_eq!(Basis::of([5, 4]), Basis::Windows);
+        assert_eq!(Basis::of([5, 9]), Basis::Repetitions);
     }
 
     /// D4: others that use a part of the processors slow a run by that part.
@@ -338,7 +339,7 @@ mod tests {
     #[test]
     fn a_difference_below_the_least_effect_does_not_count_however_certain() {
         let repeated = |rate: f64| Sample {
-            repetitions: vec![rate, rate + 1e-3, rate + 2e-3, rate + 3e-3],
+            repetitions: vec![rate, rate + 1e-3, rate + 2e-3, rate + 3e-3, rate + 4e-3],
             ..Sample::default()
         };
         let judged =

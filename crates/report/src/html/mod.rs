@@ -10,6 +10,7 @@
 //! | `run_section`, `observation`, `verification`, `cost` | the parts of runs, observations, verifications and profiled runs |
 //! | `details`, `survey_table` | device facts, warnings, every record in full; the survey's table |
 //! | `comparison` | the page of a comparison |
+//! | `results` | the page of a folder of records from many machines |
 //! | `charts`, `by_clients`, `side_by_side`, `commit_every` | charts from records |
 //! | `flame`, `waits` | the flame graph, and the durations of waits |
 //! | `axis`, `chart`, `stores` | axes, drawing, and the style of each store |
@@ -25,6 +26,7 @@ mod details;
 mod flame;
 mod observation;
 mod page;
+mod results;
 mod run_section;
 mod side_by_side;
 mod stores;
@@ -34,3 +36,4 @@ mod waits;
 
 pub use comparison::comparison;
 pub use page::report;
+pub use results::results;

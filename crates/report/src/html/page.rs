@@ -72,7 +72,7 @@ pub fn report(records: &[Record], stacks: &[Stacks]) -> String {
     )
 }
 
-/// A page with that title: its body, then every record, collapsed and embedded. `note` ends it.
+/// A page with that title: its body, then every record that is given, collapsed and embedded. `note` ends it.
 pub(super) fn document(title: &str, records: &[Record], body: &Markup, note: &str) -> String {
     let page = html! {
         (DOCTYPE)
@@ -93,11 +93,16 @@ pub(super) fn document(title: &str, records: &[Record], body: &Markup, note: &st
                     @if let Some(first) = records.first() { p.when { (origin(first)) } }
                 }
                 (body)
-                h2.screen { "Every record" }
-                (details::records(records))
-                script #records type="application/json" { (PreEscaped(embedded_json(records))) }
+                @if !records.is_empty() {
+                    h2.screen { "Every record" }
+                    (details::records(records))
+                    script #records type="application/json" { (PreEscaped(embedded_json(records))) }
+                }
                 footer { p {
-                    "The records are embedded in this page as JSON (the element “records”). " (note)
+                    @if !records.is_empty() {
+                        "The records are embedded in this page as JSON (the element “records”). "
+                    }
+                    (note)
                 } }
             } }
         }

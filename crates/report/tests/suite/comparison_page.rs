@@ -70,7 +70,7 @@ fn costs_per_commit_are_judged_by_repetitions_as_less_or_more() {
     let of = |commits_per_sync: f64, cpu_ns: f64| {
         let mut run = fixture::run(SQLITE, 8, 9_000.0, 1.0);
         let one = run.end.repetitions[1].clone();
-        run.end.repetitions = vec![one; 4];
+        run.end.repetitions = vec![one; 5];
         for one in &mut run.end.repetitions {
             one.commits_per_sync = Some(commits_per_sync);
         }

@@ -6,7 +6,7 @@
 //! | `views.rs`, `cost.rs`, `stacks.rs`, `as_published.rs`, `comparison.rs` | views for the terminal: every golden file; cost; profiles and functions; published tables; two records compared |
 //! | `export.rs` | records in the formats of other programs |
 //! | `observation.rs`, `verification.rs` | the views of an observation, of a verification |
-//! | `pages.rs`, `comparison_page.rs` | what holds for every page; the page of a comparison |
+//! | `pages.rs`, `comparison_page.rs`, `results_page.rs` | what holds for every page; the page of a comparison; of a folder |
 //! | `html_tree.rs`, `page_outline.rs` | a page as a tree of elements; its outline for golden files |
 //! | `conversion.rs`, `real_run.rs`, `consistency.rs` | records of results of the runner and the probe; of real runs; their figures agree |
 //! | `golden.rs` | comparison with golden files |
@@ -41,6 +41,7 @@ mod page_outline;
 mod pages;
 mod published_fixture;
 mod real_run;
+mod results_page;
 mod stacks;
 mod verification;
 mod views;
