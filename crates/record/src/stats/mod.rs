@@ -9,5 +9,6 @@ pub use binomial::{ShareSide, compare_share, quantile_interval, samples_for_quan
 pub use summary::{median, percentile, range};
 pub use wilson_interval::share_range;
 pub use windows::{
-    BLOCKS_LEAST, MeanInterval, mean_interval, mean_interval_of_repetitions, outliers, warm_up,
+    BLOCKS_LEAST, MeanInterval, REPETITIONS_LEAST, mean_interval, mean_interval_of_repetitions,
+    outliers, warm_up,
 };

@@ -15,7 +15,7 @@ use fastrand::Rng;
 pub const BLOCKS_LEAST: usize = 8;
 
 /// The fewest repetitions that an interval is computed from: each is a measurement of its own.
-const REPETITIONS_LEAST: usize = 5;
+pub const REPETITIONS_LEAST: usize = 5;
 
 const RESAMPLES: usize = 2_000;
 const SEED: u64 = 0x5eed;
