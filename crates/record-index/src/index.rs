@@ -84,8 +84,8 @@ impl RecordIndex {
         // Waits for a command that does the same, and then finds nothing left to do.
         let behavior = rusqlite::TransactionBehavior::Immediate;
         let transaction = self.connection.transaction_with_behavior(behavior).map_err(failed)?;
-        let known = known(&transaction).map_err(failed)?;
-        for (name, stamp) in known {
+        let stamps = file_stamps(&transaction).map_err(failed)?;
+        for (name, stamp) in stamps {
             match found.get(&name) {
                 Some((_, now)) if *now == stamp => drop(found.remove(&name)),
                 _ => forget(&transaction, &name).map_err(failed)?,
@@ -189,7 +189,7 @@ fn stamp(file: &Path) -> Option<Stamp> {
     Some((i64::try_from(about.len()).ok()?, i64::try_from(changed.as_nanos()).ok()?))
 }
 
-fn known(transaction: &Transaction<'_>) -> rusqlite::Result<Vec<(String, Stamp)>> {
+fn file_stamps(transaction: &Transaction<'_>) -> rusqlite::Result<Vec<(String, Stamp)>> {
     let mut statement = transaction.prepare("SELECT file, bytes, changed_wall_ns FROM files")?;
     let rows = statement.query_map([], |row| Ok((row.get(0)?, (row.get(1)?, row.get(2)?))))?;
     rows.collect()

@@ -97,7 +97,7 @@ pub use run::{RunEnd, RunHead, RunRecord};
 pub use schema::schema;
 pub use stacks::{Stacks, refold, stacks_of_record};
 pub use summary::{
-    SUMMARY_COLUMNS, SWEPT_OF_PLAN, Summary, SummaryColumn, SummaryValue, json_of_summaries,
+    PLAN_OPTIONS, SUMMARY_COLUMNS, Summary, SummaryColumn, SummaryValue, json_of_summaries,
 };
 pub use sync_line_ratio::{no_sync_line_ratio, sync_line_ratio};
 pub use verification::{VerificationBody, VerificationRecord};

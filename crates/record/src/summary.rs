@@ -241,7 +241,7 @@ summary! {
 }
 
 /// The names of the plan's values that a sweep may vary, besides options of the workload and clients.
-pub const SWEPT_OF_PLAN: [&str; 3] = ["pipeline", "rate", "retries"];
+pub const PLAN_OPTIONS: [&str; 3] = ["pipeline", "rate", "retries"];
 
 impl Record {
     /// Its summary.
@@ -321,7 +321,7 @@ fn of_run(run: &RunRecord, about: Summary) -> Summary {
         target_cpu_ns_per_commit: end.per_commit.target_cpu_ns.value,
         client_cpu_ns_per_commit: end.per_commit.client_cpu_ns.value,
         page_faults_per_commit: end.per_commit.page_faults.value,
-        bottleneck: saturation.map(|found| found.verdict.clone()),
+        bottleneck: saturation.map(|found| found.bottleneck().to_owned()),
         cut_short: end.cut_short.clone(),
         ..about.on(&head.machine).beside(&end.sync_line).timed(run.service_ns())
     }
@@ -340,7 +340,7 @@ fn options(run: &RunRecord) -> Value {
         plan.rate_per_s.map(|rate| rate.to_string()),
         Some(plan.retries.to_string()),
     ];
-    for (name, value) in SWEPT_OF_PLAN.iter().zip(of_plan) {
+    for (name, value) in PLAN_OPTIONS.iter().zip(of_plan) {
         all.extend(value.map(|value| ((*name).to_owned(), text(value))));
     }
     Value::Object(all)

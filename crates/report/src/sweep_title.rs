@@ -5,10 +5,10 @@
 //! title.
 
 use std::collections::BTreeSet;
-use syncline_record::{RunRecord, SWEPT_OF_PLAN, Summary};
+use syncline_record::{PLAN_OPTIONS, RunRecord, Summary};
 
 /// A run, by its record or by its summary.
-pub(crate) trait SweptRun {
+pub(crate) trait SweepMember {
     /// The title without swept values.
     fn title(&self) -> String;
 
@@ -18,11 +18,11 @@ pub(crate) trait SweptRun {
     /// The names of the workload's options.
     fn options(&self) -> Vec<String>;
 
-    /// The value of an option, or of one of [`SWEPT_OF_PLAN`].
+    /// The value of an option, or of one of [`PLAN_OPTIONS`].
     fn value(&self, name: &str) -> Option<String>;
 }
 
-impl SweptRun for RunRecord {
+impl SweepMember for RunRecord {
     fn title(&self) -> String {
         RunRecord::title(self)
     }
@@ -48,7 +48,7 @@ impl SweptRun for RunRecord {
     }
 }
 
-impl SweptRun for Summary {
+impl SweepMember for Summary {
     fn title(&self) -> String {
         self.title.clone()
     }
@@ -68,10 +68,10 @@ impl SweptRun for Summary {
 
 /// The values in which `run` differs from the other runs of its command, such as `commit_every=10, rate=500`;
 /// empty if there are none.
-pub(crate) fn swept_values<R: SweptRun>(run: &R, among: &[&R]) -> String {
+pub(crate) fn swept_values<R: SweepMember>(run: &R, among: &[&R]) -> String {
     let family: Vec<&&R> = among.iter().filter(|other| run.family() == other.family()).collect();
     let options: BTreeSet<String> = family.iter().flat_map(|other| other.options()).collect();
-    let names: BTreeSet<&str> = options.iter().map(String::as_str).chain(SWEPT_OF_PLAN).collect();
+    let names: BTreeSet<&str> = options.iter().map(String::as_str).chain(PLAN_OPTIONS).collect();
     let differs = |name: &&str| {
         let own = run.value(name);
         family.iter().any(|other| other.value(name) != own)
@@ -88,7 +88,7 @@ pub(crate) fn swept_values<R: SweptRun>(run: &R, among: &[&R]) -> String {
 }
 
 /// The title of a run with its swept values.
-pub(crate) fn title<R: SweptRun>(run: &R, among: &[&R]) -> String {
+pub(crate) fn title<R: SweepMember>(run: &R, among: &[&R]) -> String {
     match swept_values(run, among) {
         swept if swept.is_empty() => run.title(),
         swept => format!("{}, {swept}", run.title()),

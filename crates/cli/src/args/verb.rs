@@ -169,10 +169,10 @@ fn verb_of(matches: &ArgMatches) -> Result<Verb, Error> {
     if is_quiet(matches) {
         progress::quiet();
     }
-    if let Some(text) = typed::<String>(matches, "record_tag") {
+    if let Some(text) = option_value::<String>(matches, "record_tag") {
         crate::commands::set_tag(text);
     }
-    if let Some(path) = typed::<PathBuf>(matches, "metrics_file") {
+    if let Some(path) = option_value::<PathBuf>(matches, "metrics_file") {
         crate::metrics_file::set(path);
     }
     if let Some(command) = CompatCommand::from_matches(name, matches) {
@@ -199,12 +199,12 @@ fn verb_of(matches: &ArgMatches) -> Result<Verb, Error> {
 }
 
 /// The value of an option, typed after the command or after one of its subcommands.
-fn typed<'m, T: Clone + Send + Sync + 'static>(
+fn option_value<'m, T: Clone + Send + Sync + 'static>(
     matches: &'m ArgMatches,
     name: &str,
 ) -> Option<&'m T> {
     let here = matches.try_get_one::<T>(name).ok().flatten();
-    here.or_else(|| matches.subcommand().and_then(|(_, below)| typed(below, name)))
+    here.or_else(|| matches.subcommand().and_then(|(_, below)| option_value(below, name)))
 }
 
 /// True if `--quiet` was typed, after the command or after the workload.

@@ -40,7 +40,7 @@ fn runs(args: &ListArgs) -> Result<(), CannotRun> {
     let index = RecordIndex::open(&args.runs)?;
     let Listing { records, refused } = index.list(&filter(&args.filter))?;
     if let Some(path) = &args.html {
-        write_page(path, &html::results(&wanted(args, &records)?))?;
+        write_page(path, &html::results(&whole_records(args, &records)?))?;
         terminal::note(&format!("wrote {}", path.display()));
         Ok(())
     } else if args.csv {
@@ -57,7 +57,10 @@ fn runs(args: &ListArgs) -> Result<(), CannotRun> {
 }
 
 /// The whole records of these summaries, with their file names.
-fn wanted(args: &ListArgs, summaries: &[Summary]) -> Result<Vec<(String, Record)>, CannotRun> {
+fn whole_records(
+    args: &ListArgs,
+    summaries: &[Summary],
+) -> Result<Vec<(String, Record)>, CannotRun> {
     let ids: BTreeSet<&str> = summaries.iter().map(|summary| summary.id.as_str()).collect();
     let files = syncline_record::list(&args.runs)?.into_iter().filter_map(|listed| {
         let record = listed.record.ok()?;

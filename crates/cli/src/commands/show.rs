@@ -61,7 +61,7 @@ pub(crate) fn show(args: &ShowArgs) -> Outcome {
         write_report(path, &records, &stacks)?;
         terminal::note(&format!("wrote {}", path.display()));
     } else if let Some(format) = args.format {
-        terminal::print(&exported(format, &records)?)?;
+        terminal::print(&in_format(format, &records)?)?;
     } else if let Some(source) = args.source {
         let columns = terminal::columns();
         let view = table::at_width(columns, || table::as_published(source.into(), &records));
@@ -79,7 +79,7 @@ pub(crate) fn show(args: &ShowArgs) -> Outcome {
 }
 
 /// The records in a format of other programs.
-fn exported(format: ExportArg, records: &[Record]) -> Result<String, CannotRun> {
+fn in_format(format: ExportArg, records: &[Record]) -> Result<String, CannotRun> {
     let summaries: Vec<Summary> = records.iter().map(Record::summary).collect();
     let runs: Vec<&RunRecord> = records.iter().filter_map(Record::as_run).collect();
     Ok(match format {
