@@ -15,13 +15,11 @@
 //! | `main.rs`, `program.rs` | the program; how it starts and ends |
 //! | `args/`, `commands/` | the command line; the commands |
 //! | `registry.rs`, `private_servers.rs` | the targets that a command can open; the private servers that it started |
-//! | `metrics_file.rs` | the file of metrics that a measurement keeps up to date |
 //! | `interrupt.rs`, `secrets.rs`, `recording_mount.rs` | Ctrl-C and SIGTERM; passwords on the command line; refuses the file system of `verify durability` |
 
 mod args;
 mod commands;
 mod interrupt;
-mod metrics_file;
 mod private_servers;
 mod program;
 mod recording_mount;

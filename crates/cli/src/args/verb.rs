@@ -173,7 +173,7 @@ fn verb_of(matches: &ArgMatches) -> Result<Verb, Error> {
         crate::commands::set_tag(text);
     }
     if let Some(path) = option_value::<PathBuf>(matches, "metrics_file") {
-        crate::metrics_file::set(path);
+        crate::commands::set_metrics_file(path);
     }
     if let Some(command) = CompatCommand::from_matches(name, matches) {
         return command.map(Verb::Compat);

@@ -24,9 +24,29 @@ pub(super) fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
     write_by(path, |file| file.write_all(bytes))
 }
 
+/// The same without syncing the file and its name, for contents that lose their value in a crash.
+pub(super) fn write_unsynced(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    fill_file(path, Durability::UntilCrash, |file| file.write_all(bytes))
+}
+
+/// What a written file must survive.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Durability {
+    UntilCrash,
+    PowerLoss,
+}
+
 /// The same for a file that `fill` writes piece by piece. If it fails, the file is not replaced.
 pub(super) fn write_by<T, E: From<io::Error>>(
     path: &Path,
+    fill: impl FnOnce(&mut File) -> Result<T, E>,
+) -> Result<T, E> {
+    fill_file(path, Durability::PowerLoss, fill)
+}
+
+fn fill_file<T, E: From<io::Error>>(
+    path: &Path,
+    durability: Durability,
     fill: impl FnOnce(&mut File) -> Result<T, E>,
 ) -> Result<T, E> {
     let found = match fs::metadata(path) {
@@ -41,7 +61,7 @@ pub(super) fn write_by<T, E: From<io::Error>>(
         Some(_) if place.starts_with("/proc") => {
             fill(&mut OpenOptions::new().append(true).open(path)?)
         }
-        found => replace(&place, found.as_ref(), fill),
+        found => replace(&place, found.as_ref(), durability, fill),
     }
 }
 
@@ -76,13 +96,16 @@ fn folder(path: &Path) -> &Path {
 fn replace<T, E: From<io::Error>>(
     path: &Path,
     old: Option<&Metadata>,
+    durability: Durability,
     fill: impl FnOnce(&mut File) -> Result<T, E>,
 ) -> Result<T, E> {
     let (mut file, temporary) = create_next_to(path)?;
     let written = fill(&mut file).and_then(|filled| {
         // A loss of power must not leave an empty file under the name. The old file's mode may forbid
         // reading.
-        stable(RealDisk.open(&temporary, OpenFor::READ).and_then(|file| file.sync_all()))?;
+        if durability == Durability::PowerLoss {
+            stable(RealDisk.open(&temporary, OpenFor::READ).and_then(|file| file.sync_all()))?;
+        }
         if let Some(old) = old {
             file.set_permissions(old.permissions())?;
             let own = file.metadata()?;
@@ -92,6 +115,9 @@ fn replace<T, E: From<io::Error>>(
             }
         }
         fs::rename(&temporary, path)?;
+        if durability == Durability::UntilCrash {
+            return Ok(filled);
+        }
         match stable(RealDisk.sync_directory(folder(path))) {
             // The file is there; this directory cannot be synced by us, or by anybody.
             Err(error) if is_not_offered(error.kind()) => {}

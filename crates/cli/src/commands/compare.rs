@@ -9,6 +9,7 @@ use std::io::{self, Read};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 use syncline_console::{CannotRun, Outcome, Verdict, terminal};
@@ -19,6 +20,9 @@ use syncline_report::{html, table};
 
 /// The end of what a failed program said that is repeated, in bytes.
 const SAID_BYTES_MAX: usize = 2_000;
+
+/// How long the end of what a failed program said is waited for.
+const SAID_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// The time between two looks whether a program has ended.
 const POLL: Duration = Duration::from_millis(20);
@@ -155,10 +159,11 @@ fn run_once(program: &Path, args: &CompareArgs, folder: &Path) -> Result<(), Can
         run.spawn().map_err(|error| CannotRun(format!("cannot run {name}: {error}")))?;
     let mut stderr = child.stderr.take().expect("it is a pipe");
     // Read meanwhile, since a full pipe would stop the program.
-    let said = thread::spawn(move || {
+    let (sender, said) = mpsc::channel();
+    thread::spawn(move || {
         let mut said = Vec::new();
         drop(stderr.read_to_end(&mut said));
-        said
+        drop(sender.send(said));
     });
     let ended = until_end(&mut child, args.time_limit);
     let ended = ended.map_err(|error| CannotRun(format!("cannot wait for {name}: {error}")))?;
@@ -174,7 +179,8 @@ fn run_once(program: &Path, args: &CompareArgs, folder: &Path) -> Result<(), Can
     if ended.success() {
         return Ok(());
     }
-    let said = said.join().unwrap_or_default();
+    // A program that it started and that outlived it may hold the pipe.
+    let said = said.recv_timeout(SAID_TIMEOUT).unwrap_or_default();
     let said = String::from_utf8_lossy(&said);
     let from = said.len().saturating_sub(SAID_BYTES_MAX);
     let from = (from..=said.len()).find(|at| said.is_char_boundary(*at)).unwrap_or(said.len());
@@ -185,19 +191,22 @@ fn run_once(program: &Path, args: &CompareArgs, folder: &Path) -> Result<(), Can
 fn until_end(child: &mut Child, limit: Duration) -> io::Result<Option<ExitStatus>> {
     let limit_ns = u64::try_from(limit.as_nanos()).unwrap_or(u64::MAX);
     let began = clock::now();
-    loop {
+    let ended = loop {
         if let Some(ended) = child.try_wait()? {
-            return Ok(Some(ended));
+            break Some(ended);
         }
         if interrupt::stopped() || clock::now() - began > limit_ns {
-            match kill_process_group(Pid::from_child(child), Signal::KILL) {
-                // It has ended meanwhile.
-                Ok(()) | Err(Errno::SRCH) => {}
-                Err(error) => return Err(error.into()),
-            }
-            child.wait()?;
-            return Ok(None);
+            break None;
         }
         thread::sleep(POLL);
+    };
+    // Also what a program leaves behind would run beside the next one.
+    match kill_process_group(Pid::from_child(child), Signal::KILL) {
+        Ok(()) | Err(Errno::SRCH) => {}
+        Err(error) => return Err(error.into()),
     }
+    if ended.is_none() {
+        child.wait()?;
+    }
+    Ok(ended)
 }

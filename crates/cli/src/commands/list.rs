@@ -27,7 +27,8 @@ pub(crate) fn list<S: TargetRegistry>(args: &ListArgs, registry: &S) -> Outcome 
         Listed::Targets => terminal::print_view(|| targets(registry.own()))?,
         Listed::Workloads => terminal::print_view(workloads)?,
         Listed::Meters => terminal::print_view(meters)?,
-        Listed::Runs if args.runs.exists() => runs(args)?,
+        // A program must not take the sentence below for a table.
+        Listed::Runs if args.runs.exists() || is_for_programs(args) => runs(args)?,
         Listed::Runs => {
             let folder = args.runs.display();
             terminal::print(&format!("no records: there is no directory {folder}\n"))?;
@@ -36,9 +37,19 @@ pub(crate) fn list<S: TargetRegistry>(args: &ListArgs, registry: &S) -> Outcome 
     Ok(Verdict::Holds)
 }
 
+/// True if no table for the terminal is wanted.
+fn is_for_programs(args: &ListArgs) -> bool {
+    args.csv || args.json || args.html.is_some()
+}
+
 fn runs(args: &ListArgs) -> Result<(), CannotRun> {
     let index = RecordIndex::open(&args.runs)?;
     let Listing { records, refused } = index.list(&filter(&args.filter))?;
+    if is_for_programs(args) || args.trend {
+        for why in &refused {
+            terminal::warn(&format!("left out: {why}"));
+        }
+    }
     if let Some(path) = &args.html {
         write_page(path, &html::results(&whole_records(args, &records)?))?;
         terminal::note(&format!("wrote {}", path.display()));

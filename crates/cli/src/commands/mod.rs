@@ -10,6 +10,7 @@
 //! | `dry_run.rs`, `live_option.rs` | `--dry-run` and `--live` |
 //! | `engine.rs` | `engine` |
 //! | `environment.rs` | facts that every record holds |
+//! | `metrics_file.rs` | the file of metrics that a measurement keeps up to date |
 //! | `manual.rs` | manual pages and completions |
 //! | `run.rs`, `run_matrix.rs`, `series.rs` | `run`: the request, its cases, and their execution with records |
 //! | `find_max.rs` | `run --find-max` |
@@ -30,6 +31,7 @@ mod find_max;
 mod list;
 mod live_option;
 mod manual;
+mod metrics_file;
 mod observe;
 mod private;
 mod probe;
@@ -51,6 +53,7 @@ pub(crate) use engine::engine;
 pub(crate) use environment::set_tag;
 pub(crate) use list::list;
 pub(crate) use manual::{completions, manual};
+pub(crate) use metrics_file::set as set_metrics_file;
 pub(crate) use observe::observe;
 pub(crate) use private::private;
 pub(crate) use probe::probe;

@@ -1,11 +1,10 @@
 //! `syncline observe URL --for 60s`: watches a server under other clients' load, adding none.
 
-use super::environment;
 use super::live_option::with_live_option;
 use super::sync_lines::{SyncLines, dropped_syncs};
+use super::{environment, metrics_file};
 use crate::args::ObserveArgs;
 use crate::interrupt;
-use crate::metrics_file;
 use crate::registry::TargetRegistry;
 use syncline_benchmark::Benchmark;
 use syncline_console::{CannotRun, LineArg, Outcome, Verdict, terminal};

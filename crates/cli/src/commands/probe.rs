@@ -1,8 +1,8 @@
 //! `syncline probe`: how many durable writes directories complete, and the classic log writer.
 
-use super::environment;
+use super::{environment, metrics_file};
 use crate::args::{ALL_PRODUCTS, ProbeArgs, ProbeVerb, WritetestArgs};
-use crate::{interrupt, metrics_file, recording_mount};
+use crate::{interrupt, recording_mount};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;

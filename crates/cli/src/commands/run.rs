@@ -3,12 +3,12 @@
 use super::dry_run::dry_run;
 use super::find_max::find_max;
 use super::live_option::with_live_option;
+use super::metrics_file;
 use super::run_matrix::{self, Choice};
 use super::series::{self, Series};
 use super::sync_lines::SyncLines;
 use crate::args::RunArgs;
 use crate::interrupt;
-use crate::metrics_file;
 use crate::registry::TargetRegistry;
 use std::path::Path;
 use syncline_console::{CannotRun, LineArg, Outcome, Verdict, terminal};

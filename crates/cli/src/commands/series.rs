@@ -1,8 +1,7 @@
 //! A series of runs: the cases take turns, and each case's record is written as it runs.
 
-use super::{environment, sync_lines};
+use super::{environment, metrics_file, sync_lines};
 use crate::interrupt;
-use crate::metrics_file;
 use crate::registry::TargetRegistry;
 use std::cell::RefCell;
 use std::path::{Path, PathBuf};

@@ -1,6 +1,6 @@
 //! `list runs`: filters, the trend, tags; records in the formats of other programs.
 
-use crate::support::{folder, program, quick_run, syncline};
+use crate::support::{folder, left_behind, program, quick_run, syncline};
 use serde_json::Value;
 use std::fs;
 use std::path::Path;
@@ -52,6 +52,10 @@ fn options_of_runs_are_refused_for_other_lists() {
         let name = option.split(' ').next().unwrap();
         assert_eq!(refused.code, 2, "{refused:?}");
         assert!(refused.err.contains(name) && refused.err.contains("runs only"), "{refused:?}");
+    }
+    for option in ["--csv", "--json", "--html page.html"] {
+        let refused = syncline(folder.path(), &format!("list runs {option}"));
+        assert!(refused.code == 2 && refused.out.is_empty(), "no directory: {refused:?}");
     }
     for wrong in ["--since soon", "--last 0", "--kind survey", "--clients 0"] {
         let refused = syncline(folder.path(), &format!("list runs {wrong}"));
@@ -115,7 +119,10 @@ fn metrics_of_a_run_are_in_the_file_when_it_is_over() {
     let line = text.lines().find(|line| line.starts_with("syncline_commits_per_second{")).unwrap();
     let rate: f64 = line.rsplit(' ').next().unwrap().parse().unwrap();
     assert_eq!(Some(rate), run.json()["throughput_per_s"].as_f64());
-    assert!(!folder.path().join("run.prom.new").exists());
+    assert_eq!(left_behind(folder.path()), ["run.prom"]);
+    quick_run(folder.path(), "--on null --transactions 200 --metrics /dev/null");
+    let device = fs::metadata("/dev/null").unwrap().file_type();
+    assert!(std::os::unix::fs::FileTypeExt::is_char_device(&device), "a device is not replaced");
     let kept = quick_run(folder.path(), "--on null --transactions 200 --metrics no/such/run.prom");
     assert_eq!(kept.code, 0, "the measurement goes on: {kept:?}");
     assert_eq!(kept.err.matches("cannot write the metrics").count(), 1, "{kept:?}");

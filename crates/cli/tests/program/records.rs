@@ -315,6 +315,14 @@ fn a_program_that_hangs_is_killed_with_what_it_started() {
     assert!(ended.err.contains("hangs ran longer than 300 ms"), "{ended:?}");
     let child = fs::read_to_string(folder.path().join("child")).unwrap();
     let state = fs::read_to_string(format!("/proc/{}/stat", child.trim()));
+    let fails = folder.path().join("fails");
+    fs::write(&fails, "#!/bin/sh\nsleep 600 & echo why >&2; exit 3\n").unwrap();
+    fs::set_permissions(&fails, Permissions::from_mode(0o755)).unwrap();
+    let failed = syncline(folder.path(), "compare --a ./fails --b ./fails -- run insert --on null");
+    assert!(
+        failed.code == 2 && failed.err.contains("why"),
+        "its child is not waited for: {failed:?}"
+    );
     // Init may not have collected it yet.
     assert!(state.is_err() || state.is_ok_and(|stat| stat.contains(") Z")), "the child is gone");
 }

@@ -6,8 +6,7 @@
 //!    are old anyway.
 //! 3. A file that cannot be written is warned of once; the measurement goes on.
 
-use std::ffi::OsString;
-use std::fs;
+use super::atomic_file;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -30,18 +29,9 @@ pub(crate) fn write(metrics: impl FnOnce() -> String) {
     let Some(path) = FILE.get() else {
         return;
     };
-    if let Err(error) = replace(path, &metrics())
+    if let Err(error) = atomic_file::write_unsynced(path, metrics().as_bytes())
         && !WARNED.swap(true, Ordering::Relaxed)
     {
         terminal::warn(&format!("cannot write the metrics {}: {error}", path.display()));
     }
-}
-
-fn replace(path: &Path, text: &str) -> std::io::Result<()> {
-    // A collector reads files that end in .prom; this one does not.
-    let mut name = OsString::from(path.as_os_str());
-    name.push(".new");
-    let new = PathBuf::from(name);
-    fs::write(&new, text)?;
-    fs::rename(&new, path).inspect_err(|_| drop(fs::remove_file(&new)))
 }
